@@ -1,0 +1,394 @@
+"""The one table: NumPy function -> what is decided for it, and the words that declare a decision.
+
+A function is decided exactly once. The words:
+
+============  ====================================================================================
+elementwise   a ufunc of one output; one rule an input, used as JVP and VJP
+linear        linear in its array arguments; the JVP is the function itself, `transpose` is the VJP
+bilinear      linear in each of two arguments
+reverse       a VJP for each array argument, and (optionally) a JVP
+composed      differentiated through other decided functions (NumPy's own body, or one given)
+writes        changes its first argument in place
+constant      integers, booleans, shapes, text: no gradient is due
+flat          inexact but piecewise constant: the gradient is zero
+refused       has no derivative here; the reason is part of the error
+============  ====================================================================================
+
+What a rule function names, it gets; what no rule names is not kept. The names:
+
+* ``g`` -- cotangent or tangent, always first. ``y`` -- the output.
+* NumPy's own parameter names: an array parameter gives its array, any other its value.
+* ``shape``, ``dtype`` -- of the argument that the rule differentiates (no array is kept for these).
+
+The table knows nothing of graphs or arrays; the graph compiles a `Rule` when it first meets it.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+__all__ = [
+    "Rule",
+    "all_rules",
+    "bilinear",
+    "composed",
+    "constant",
+    "elementwise",
+    "flat",
+    "linear",
+    "lookup",
+    "refused",
+    "reverse",
+    "rule_parameters",
+    "writes",
+]
+
+Function = Callable[..., Any]
+Rules = Mapping[str, Function | None]
+
+
+class Rule:
+    """One decision of the table; see the declaring words for what each field means."""
+
+    __slots__ = (
+        "arrays",
+        "batched",
+        "body",
+        "compiled",
+        "fun",
+        "holomorphic",
+        "ignores",
+        "jvps",
+        "kind",
+        "name",
+        "reason",
+        "risky",
+        "signature",
+        "view",
+        "vjps",
+    )
+
+    def __init__(
+        self,
+        kind: str,
+        fun: Any,
+        *,
+        name: str | None = None,
+        signature: inspect.Signature | None = None,
+        vjps: Rules | None = None,
+        jvps: Rules | None = None,
+        body: Function | None = None,
+        reason: str = "",
+        ignores: tuple[str, ...] = (),
+        holomorphic: bool = True,
+        batched: bool = False,
+        view: bool = False,
+        risky: bool = False,
+    ) -> None:
+        self.kind = kind
+        self.fun = fun
+        self.name = name or function_name(fun)
+        self.signature = signature
+        self.vjps = dict(vjps or {})
+        self.jvps = dict(jvps or {})
+        self.arrays = tuple(dict.fromkeys((*self.vjps, *self.jvps)))
+        self.body = body
+        self.reason = reason
+        self.ignores = ignores
+        self.holomorphic = holomorphic
+        self.batched = batched
+        self.view = view
+        self.risky = risky
+        self.compiled: Any = None  # filled by the graph on first use
+
+    def __repr__(self) -> str:
+        return f"<{self.kind} {self.name}>"
+
+
+_TABLE: dict[Any, Rule] = {}
+_late: list[Callable[[Any], bool]] = []  # loaders asked about a function that nobody decided yet
+
+
+def function_name(fun: Any) -> str:
+    """The name people use for `fun`: ``np.sum``, ``np.linalg.norm``, ``scipy.special.erf``."""
+    name = getattr(fun, "__name__", repr(fun))
+    if isinstance(fun, np.ufunc):
+        return f"np.{name}" if getattr(np, name, None) is fun else f"scipy.special.{name}"
+    module = getattr(fun, "__module__", None) or "numpy"
+    module = "np" + module[len("numpy") :] if module.split(".")[0] == "numpy" else module
+    return f"{module}.{name}"
+
+
+def _signature(fun: Any, text: str | None) -> inspect.Signature:
+    """NumPy's signature of `fun`; `text` states it where an older NumPy has none to show."""
+    if text is not None:
+        space: dict[str, Any] = {"no_value": np._NoValue}
+        exec(f"def f({text}): pass", space)
+        return inspect.signature(space["f"])
+    return inspect.signature(fun)
+
+
+def _decide(rule: Rule) -> Rule:
+    """Enter `rule`; a second decision for the same function is a mistake in npgrad."""
+    if rule.fun in _TABLE:
+        raise ValueError(f"{rule.name} is already decided: {_TABLE[rule.fun]!r}")
+    _TABLE[rule.fun] = rule
+    return rule
+
+
+def lookup(fun: Any) -> Rule | None:
+    """The decision for `fun`, or None."""
+    rule = _TABLE.get(fun)
+    if rule is None:
+        for loader in _late:
+            if loader(fun):
+                return _TABLE.get(fun)
+    return rule
+
+
+def on_missing(loader: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    """Register `loader`: asked about an undecided function, it may decide it and return True."""
+    _late.append(loader)
+    return loader
+
+
+def all_rules() -> Iterator[Rule]:
+    """Every decision, in the order of declaration."""
+    return iter(_TABLE.values())
+
+
+def rule_parameters(function: Function) -> tuple[str, ...]:
+    """The names that a rule function asks for, ``g`` left out."""
+    names = tuple(inspect.signature(function).parameters)
+    if not names or names[0] != "g":
+        raise TypeError(f"a rule takes g first, got {names} ({function!r})")
+    return names[1:]
+
+
+def _check(rule: Rule) -> Rule:
+    """Every name that a rule function asks for must exist in NumPy's signature."""
+    known = {"y", "shape", "dtype", *(rule.signature.parameters if rule.signature else ())}
+    for function in (*rule.vjps.values(), *rule.jvps.values()):
+        unknown = set(rule_parameters(function)) - known if function is not None else set()
+        if unknown:
+            raise TypeError(f"a rule of {rule.name} asks for unknown names {sorted(unknown)}")
+    return rule
+
+
+def elementwise(
+    ufunc: Any,
+    *rules: Function | None,
+    forward: tuple[Function | None, ...] | None = None,
+    holomorphic: bool = True,
+    risky: bool = False,
+) -> Rule:
+    """Decide a ufunc of one output.
+
+    Parameters
+    ----------
+    ufunc : numpy.ufunc
+        The function. Its inputs are called ``x`` (one) or ``x1, x2, ...``, its output ``y``.
+    rules : callable or None
+        One for each input, ``rule(g, ...) -> g times the partial derivative``, linear in g. The
+        same rule is JVP and VJP (for complex numbers the graph conjugates round it). None: that
+        input has no derivative, and a recorded value there raises NoDerivative.
+    forward : tuple of callable, optional
+        JVP rules, where they differ from the VJP's (functions that are not holomorphic).
+    holomorphic : bool
+        False: `rules` are adjoints under Re(vdot) as they stand, and `forward` is needed.
+    risky : bool
+        The partial can be infinite or NaN where the function is finite (``sqrt`` at 0), so that a
+        zero cotangent could become ``0 * inf``; the graph then keeps zeros zero.
+    """
+    if ufunc.nin != len(rules):
+        raise TypeError(f"{ufunc.__name__} has {ufunc.nin} inputs, {len(rules)} rules were given")
+    names = ("x",) if ufunc.nin == 1 else tuple(f"x{i + 1}" for i in range(ufunc.nin))
+    parameters = [inspect.Parameter(n, inspect.Parameter.POSITIONAL_ONLY) for n in names]
+    return _decide(
+        _check(
+            Rule(
+                "elementwise",
+                ufunc,
+                signature=inspect.Signature(parameters),
+                vjps=dict(zip(names, rules, strict=True)),
+                jvps=dict(zip(names, forward or rules, strict=True)),
+                holomorphic=holomorphic,
+                batched=True,
+                risky=risky,
+            )
+        )
+    )
+
+
+def _by_name(fun: Any, given: Any, signature: inspect.Signature) -> dict[str, Any]:
+    """Rules by array parameter; one function alone belongs to the first parameter."""
+    if given is None:
+        return {}
+    return dict(given) if isinstance(given, Mapping) else {next(iter(signature.parameters)): given}
+
+
+def linear(
+    fun: Any,
+    *,
+    transpose: Function | Rules,
+    forward: Function | Rules | None = None,
+    signature: str | None = None,
+    ignores: tuple[str, ...] = (),
+    batched: bool = False,
+    view: bool = False,
+) -> Rule:
+    """Decide a function that is linear in its first argument (or in the arguments named).
+
+    Parameters
+    ----------
+    fun : callable
+        The NumPy function.
+    transpose : callable or dict of callable
+        ``transpose(g, ...) -> cotangent``: the transpose, not conjugated (the graph conjugates
+        round it for complex numbers). A dict gives one for each array parameter by name; a name
+        written ``"*arrays"`` is a parameter that takes a sequence of arrays: its rule gets
+        ``shape`` as a tuple of shapes and returns a sequence of cotangents.
+    forward : optional
+        The JVP, where it is not simply `fun` applied to the tangent (an ``initial=`` or a
+        ``constant_values=`` that must not be added again).
+    signature : str, optional
+        ``"a, axis=None"``: the parameters, where an old NumPy shows none.
+    ignores : tuple of str
+        Parameters that change no derivative (``dtype``, ``order``, ``casting``). A parameter that
+        is neither an array, nor ``out``, nor named by a rule, nor ignored is refused when given.
+    batched : bool
+        The rules accept a ``g`` with any number of extra leading axes.
+    view : bool
+        The result may be a view of the argument, as a reshape is.
+    """
+    parameters = _signature(fun, signature)
+    vjps = _by_name(fun, transpose, parameters)
+    return _decide(
+        _check_arrays(
+            Rule(
+                "linear",
+                fun,
+                signature=parameters,
+                vjps=vjps,
+                jvps=_by_name(fun, forward, parameters),
+                ignores=ignores,
+                batched=batched,
+                view=view,
+            )
+        )
+    )
+
+
+def _check_arrays(rule: Rule) -> Rule:
+    """Array parameters must be parameters."""
+    assert rule.signature is not None
+    for name in rule.arrays:
+        if name.lstrip("*") not in rule.signature.parameters:
+            raise TypeError(f"{rule.name} has no parameter {name!r}")
+    return _check(rule)
+
+
+def bilinear(
+    fun: Any,
+    left: Function,
+    right: Function,
+    *,
+    signature: str | None = None,
+    ignores: tuple[str, ...] = (),
+    batched: bool = False,
+) -> Rule:
+    """Decide a function linear in each of its first two arguments; `left`, `right` transpose it.
+
+    The rules are transposes, not adjoints: the graph conjugates round them for complex numbers.
+    """
+    parameters = _signature(fun, signature)
+    first, second = list(parameters.parameters)[:2]
+    return _decide(
+        _check(
+            Rule(
+                "bilinear",
+                fun,
+                signature=parameters,
+                vjps={first: left, second: right},
+                ignores=ignores,
+                batched=batched,
+            )
+        )
+    )
+
+
+def reverse(
+    fun: Any,
+    vjp: Function | Rules,
+    forward: Function | Rules | None = None,
+    *,
+    signature: str | None = None,
+    ignores: tuple[str, ...] = (),
+    holomorphic: bool = True,
+    batched: bool = False,
+) -> Rule:
+    """Decide a function by a VJP for each array argument, and a JVP where one is known.
+
+    Parameters
+    ----------
+    fun, signature, ignores, batched
+        As for `linear`.
+    vjp : callable or dict of callable
+        ``vjp(g, ...) -> cotangent`` by array parameter. For a function of several outputs ``g``
+        and ``y`` are tuples; an entry of ``g`` is None where no cotangent arrived.
+    forward : callable or dict of callable, optional
+        ``jvp(g, ...) -> tangent of the output`` with ``g`` the tangent of that argument;
+        contributions of several arguments are added. Without one the transpose of the VJP serves.
+    holomorphic : bool
+        True: the VJPs are written as transposes, and the graph conjugates round them when the
+        output is complex (never when it is real). False: they are adjoints under Re(vdot) as they
+        stand: for a real function of complex z the gradient is du/dx + i du/dy.
+    """
+    parameters = _signature(fun, signature)
+    return _decide(
+        _check_arrays(
+            Rule(
+                "reverse",
+                fun,
+                signature=parameters,
+                vjps=_by_name(fun, vjp, parameters),
+                jvps=_by_name(fun, forward, parameters),
+                ignores=ignores,
+                holomorphic=holomorphic,
+                batched=batched,
+            )
+        )
+    )
+
+
+def composed(fun: Any, body: Function | None = None) -> Rule:
+    """Decide a function that is differentiated through the functions it is made of.
+
+    Without `body`, NumPy's own Python body runs on the recorded arrays (values are then NumPy's
+    bit for bit); otherwise `body`, which takes NumPy's arguments.
+    """
+    return _decide(Rule("composed", fun, body=body))
+
+
+def writes(fun: Any, body: Function) -> Rule:
+    """Decide a function that changes its first argument in place; `body` takes NumPy's arguments."""
+    return _decide(Rule("writes", fun, body=body))
+
+
+def constant(fun: Any, reason: str) -> Rule:
+    """Decide a function whose result is integer, boolean, a shape or text: returned plain."""
+    return _decide(Rule("constant", fun, reason=reason))
+
+
+def flat(fun: Any, reason: str) -> Rule:
+    """Decide an inexact, piecewise constant function: the value is right, the gradient zero."""
+    return _decide(Rule("flat", fun, reason=reason))
+
+
+def refused(fun: Any, reason: str) -> Rule:
+    """Decide a function that raises NoDerivative when given a recorded array."""
+    return _decide(Rule("refused", fun, reason=reason))
