@@ -1,0 +1,141 @@
+"""Lazy compilation: a kernel is a plain function until its first call.
+
+Lives here: `njit`, the decorator of every kernel; `by_type`, which picks the float32 or the float64
+body of a scalar function; `available` and `disabled`, the switch. Importing this module (or any
+kernel file) does not import Numba; calling a kernel does, and the machine code is kept on disk
+(`cache=True`) beside the file.
+
+Numba notices on disk that a kernel's own file changed, not that a file it borrows scalar functions
+from did: after an edit of ``vector_math.py`` remove ``__pycache__/*.nb?`` in this folder.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import threading
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from typing import Any
+
+__all__ = ["available", "by_type", "disabled", "njit"]
+
+_lock = threading.RLock()
+_off: ContextVar[bool] = ContextVar("npgrad_kernels_off", default=False)
+_installed: bool | None = None
+
+
+def available() -> bool:
+    """Whether kernels may be used: Numba is installed, and no `disabled` block is open."""
+    global _installed
+    if _installed is None:
+        _installed = importlib.util.find_spec("numba") is not None
+    return _installed and not _off.get()
+
+
+@contextlib.contextmanager
+def disabled() -> Iterator[None]:
+    """Switch the Numba kernels off inside the block: every operation runs its NumPy reference.
+
+    The switch belongs to the context (thread, task) that opens it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import npgrad
+    >>> with npgrad.kernels.disabled():
+    ...     npgrad.nn.relu(np.array([-1.0, 2.0]))
+    array([0., 2.])
+    """
+    token = _off.set(True)
+    try:
+        yield
+    finally:
+        _off.reset(token)
+
+
+class Kernel:
+    """A function that Numba compiles when it is first called."""
+
+    __slots__ = ("function", "options", "result")
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+        self.function = function
+        self.options = options
+        self.result: Any = None
+
+    def compiled(self) -> Any:
+        """Numba's dispatcher; names of other kernels in the function's module become theirs."""
+        with _lock:
+            if self.result is None:
+                import numba
+
+                self.result = numba.njit(**self.options)(self.function)
+                link(self.function)
+        return self.result
+
+    def __call__(self, *args: Any) -> Any:
+        return (self.result or self.compiled())(*args)
+
+
+class ByType:
+    """A scalar function with one body for float32 and one for float64, chosen by Numba's types."""
+
+    __slots__ = ("double", "result", "single")
+
+    def __init__(self, single: Any, double: Any) -> None:
+        self.single = single
+        self.double = double
+        self.result: Any = None
+
+    def compiled(self) -> Any:
+        """A function that Numba overloads with the two bodies."""
+        with _lock:
+            if self.result is None:
+                from numba import types
+                from numba.extending import overload
+
+                bodies = {types.float32: self.single.function, types.float64: self.double.function}
+                link(self.single.function)
+                link(self.double.function)
+
+                def stub(x: Any) -> Any:
+                    raise TypeError("a scalar function for kernels; it is not called from Python")
+
+                # strict=False: the overloaded name is x whatever the body calls its parameter
+                overload(stub, strict=False, jit_options=dict(self.single.options))(bodies.get)
+                self.result = stub
+        return self.result
+
+    def __call__(self, x: Any) -> Any:
+        raise TypeError("a scalar function for kernels; it is not called from Python")
+
+
+def link(function: Callable[..., Any]) -> None:
+    """Put compiled kernels in place of the lazy ones that `function` refers to.
+
+    Numba reads the globals of a function when it compiles it, and knows only its own dispatchers.
+    """
+    space = function.__globals__
+    for name in function.__code__.co_names:
+        value = space.get(name)
+        if isinstance(value, Kernel | ByType):
+            space[name] = value.compiled()
+
+
+def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Mark a kernel: compiled on first use, kept on disk, run without the GIL.
+
+    `options` are Numba's; ``error_model="numpy"`` (a division by zero is inf) is the default.
+    """
+    options = {"nogil": True, "cache": True, "error_model": "numpy", **options}
+
+    def mark(function: Callable[..., Any]) -> Any:
+        return Kernel(function, options)
+
+    return mark
+
+
+def by_type(single: Any, double: Any) -> Any:
+    """One scalar function from its float32 and float64 bodies (each marked with `njit`)."""
+    return ByType(single, double)

@@ -1,0 +1,163 @@
+"""Rows added into rows: the backward of every gather, take, embedding and fancy index.
+
+    g      a0 a1 a2 a3        out[0] = a1
+    index   2  0  2  3        out[2] = a0 + a2       in the order of g, so the result is one
+                              out[3] = a3            definite sum, whatever the number of threads
+
+Wide rows are split by columns over the threads: each thread reads every index and owns its columns,
+so equal or skewed indices cannot unbalance them. Single numbers run in one thread, in an order that
+depends on the sizes alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from npgrad.errors import OutOfRange
+from npgrad.kernels._compile import available, njit
+from npgrad.kernels._threads import spread
+
+__all__ = ["check_index", "scatter_rows", "scatter_rows_reference"]
+
+Array = np.ndarray[Any, Any]
+
+# Below this many elements np.add.at is as fast as reaching the kernel.
+SMALL = 512
+# From this many indices an output on, four private outputs cost less than they save: a sum into one
+# address waits 10 cycles for the one before (1e6 equal indices: 2.1 ms in one, 0.67 ms in four).
+FOUR_WAYS = 16
+
+
+def scatter_rows_reference(g: Array, index: Array, n: int) -> Array:
+    """``out[index[k]] += g[k]``, by NumPy."""
+    out = np.zeros((n, *g.shape[1:]), g.dtype)
+    np.add.at(out, index, g)
+    return out
+
+
+def check_index(index: Array, n: int, axis: int = 0) -> Array:
+    """`index` as contiguous intp, known to lie in ``-n <= index < n``; else OutOfRange."""
+    index = np.asarray(index)
+    if index.dtype.kind not in "iu":
+        if index.size:
+            raise OutOfRange(f"an index must be of integer dtype, not {index.dtype}")
+        index = index.astype(np.intp)
+    if index.size:
+        low, high = int(index.min()), int(index.max())
+        if low < -n or high >= n:
+            worst = low if low < -n else high
+            raise OutOfRange(f"index {worst} is out of bounds for axis {axis} with size {n}")
+    return np.ascontiguousarray(index, np.intp)
+
+
+@njit()
+def _flat(g, index, out):  # type: ignore[no-untyped-def]
+    """One number an index; four equal neighbours are summed before they are stored."""
+    n = out.size
+    m = index.size
+    for k in range(0, m - 3, 4):
+        i0 = index[k]
+        i1 = index[k + 1]
+        i2 = index[k + 2]
+        i3 = index[k + 3]
+        i0 += n if i0 < 0 else 0
+        i1 += n if i1 < 0 else 0
+        i2 += n if i2 < 0 else 0
+        i3 += n if i3 < 0 else 0
+        if i0 == i1 and i0 == i2 and i0 == i3:
+            out[i0] += (g[k] + g[k + 1]) + (g[k + 2] + g[k + 3])
+        else:
+            out[i0] += g[k]
+            out[i1] += g[k + 1]
+            out[i2] += g[k + 2]
+            out[i3] += g[k + 3]
+    for k in range(m - m % 4, m):
+        i = index[k]
+        i += n if i < 0 else 0
+        out[i] += g[k]
+
+
+@njit()
+def _flat_four(g, index, out):  # type: ignore[no-untyped-def]
+    """Quarters of the indices into four rows of `out`: neighbouring additions are independent."""
+    n = out.shape[1]
+    m = index.size // 4
+    for k in range(m):
+        for way in range(4):
+            i = index[k + way * m]
+            i += n if i < 0 else 0
+            out[way, i] += g[k + way * m]
+    for k in range(4 * m, index.size):
+        i = index[k]
+        i += n if i < 0 else 0
+        out[0, i] += g[k]
+
+
+@njit()
+def _columns(start, stop, block, g, index, out):  # type: ignore[no-untyped-def]
+    """The column blocks ``start <= b < stop``, `block` columns each, of all rows."""
+    n, width = out.shape
+    first = start * block
+    last = min(stop * block, width)
+    for k in range(index.size):
+        i = index[k]
+        if i < 0:
+            i += n
+        for j in range(first, last):
+            out[i, j] += g[k, j]
+
+
+def _sum_rows(g: Array, index: Array, out: Array) -> None:
+    """Add the rows of the 2-d `g` into `out`, both contiguous and real."""
+    width = g.shape[1]
+    if width == 1:
+        flat = g.reshape(-1)
+        if index.size < FOUR_WAYS * out.size:
+            _flat(flat, index, out.reshape(-1))
+        else:
+            ways = np.zeros((4, out.size), g.dtype)
+            _flat_four(flat, index, ways)
+            np.sum(ways, axis=0, out=out.reshape(-1))
+        return
+    # 64 bytes: two threads must not write to one cache line
+    block = max(1, 64 // g.itemsize)
+    blocks = -(-width // block)
+    spread(_columns, blocks, g.size / blocks * 0.3, block, g, index, out)
+
+
+def scatter_rows(g: Array, index: Array, n: int) -> Array:
+    """The sum of the rows ``g[k]`` by their ``index[k]``: an array of shape ``(n, *g.shape[1:])``.
+
+    Parameters
+    ----------
+    g : numpy.ndarray
+        Rows, of any trailing shape and dtype. float16 is summed in float32.
+    index : numpy.ndarray
+        One integer for each row, ``-n <= index[k] < n``; repeated ones add up, in order.
+    n : int
+        Rows of the result.
+
+    Raises
+    ------
+    OutOfRange
+        (an IndexError) when an index is out of range; nothing was read or written.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from npgrad.kernels.scatter_add import scatter_rows
+    >>> scatter_rows(np.array([1.0, 2.0, 4.0]), np.array([1, 0, -1]), 2)
+    array([2., 5.])
+    """
+    index = check_index(index, n)
+    if g.dtype == np.float16:
+        return scatter_rows(g.astype(np.float32), index, n).astype(np.float16)
+    if g.size < SMALL or g.dtype.char not in "fdFD" or not available():
+        return scatter_rows_reference(g, index, n)
+    out = np.zeros((n, *g.shape[1:]), g.dtype)
+    real = np.dtype(g.real.dtype)
+    rows = np.ascontiguousarray(g).reshape(g.shape[0], -1).view(real)
+    _sum_rows(rows, index, out.reshape(n, -1).view(real) if n else out)
+    return out
