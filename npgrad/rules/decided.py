@@ -121,7 +121,7 @@ declare(
 declare(
     refused,
     "a value common to both arrays exists only where they coincide, so it has no derivative; "
-    "gather it yourself by the indices of np.intersect1d(npgrad.value(x), ..., return_indices=True)",
+    "gather the values yourself by np.intersect1d(npgrad.value(x), ..., return_indices=True)",
     "intersect1d",
 )
 
