@@ -1,0 +1,525 @@
+"""The promises as functions of one sample, and the tables of samples found by chapter.
+
+A check raises AssertionError with the sample's name, what was got and what was expected. The test
+files run them over every sample; ``test_broken_rules`` runs them over rules broken on purpose.
+
+Every expected number comes from plain NumPy: from central differences of fourth order,
+``f' = (8 (f(h) - f(-h)) - (f(2h) - f(-2h))) / 12 h``, whose error at ``h = 1e-4`` is some
+``1e-16 f'''''`` from the formula and ``1e-12 f`` from rounding; or from the adjoint identity
+``<u, J t> == <J' u, t>`` under ``Re(vdot)``, which needs no step and is exact to rounding.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import pkgutil
+import warnings
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+
+import npgrad
+import tests.samples
+import tests.special_values
+from npgrad.table import Rule, all_rules
+from tests.samples.core import Sample, Special
+
+STEP = 1e-4
+COMPLEX = {"float32": "complex64", "float64": "complex128", "longdouble": "clongdouble"}
+
+
+# ----------------------------------------------------------------------------------- the tables
+def _chapters(package: Any) -> Iterator[Any]:
+    """The modules of `package`, ``core`` left out; one that cannot be imported is an error."""
+    for info in pkgutil.iter_modules(package.__path__):
+        if info.name != "core":
+            yield importlib.import_module(f"{package.__name__}.{info.name}")
+
+
+SAMPLES: list[Sample] = [s for chapter in _chapters(tests.samples) for s in chapter.SAMPLES]
+SPECIAL: list[Special] = [s for chapter in _chapters(tests.special_values) for s in chapter.SPECIAL]
+
+
+def parameters(samples: list[Sample]) -> list[Any]:
+    """`samples` as pytest parameters, their names as ids and their marks kept."""
+    return [pytest.param(sample, id=sample.name, marks=sample.marks) for sample in samples]
+
+
+# ------------------------------------------------------------------------- arrays of one sample
+def generator(sample: Sample | Special, salt: str = "") -> np.random.Generator:
+    """Random numbers that depend on the sample's name alone, so that a failure repeats."""
+    return np.random.default_rng(zlib.crc32((sample.name + salt).encode()))
+
+
+def cast(array: Any, dtype: str) -> Any:
+    """`array` in the precision `dtype`, complex where it was complex."""
+    kind = np.asarray(array).dtype.kind
+    return np.asarray(array).astype(COMPLEX[dtype] if kind == "c" else dtype)
+
+
+def arguments(sample: Sample, dtype: str = "float64") -> tuple[Any, ...]:
+    """The sample's arrays in the precision `dtype`."""
+    return tuple(cast(x, dtype) for x in sample.args(generator(sample)))
+
+
+def inexact(y: Any) -> bool:
+    """Whether `y` is an array (recorded or not) of floating or complex numbers."""
+    return getattr(getattr(y, "dtype", None), "kind", "") in "fc" and hasattr(y, "dtype")
+
+
+def leaves(y: Any) -> list[Any]:
+    """The inexact arrays in nested tuples, lists and dicts, in order."""
+    if isinstance(y, (tuple, list)):
+        return [leaf for part in y for leaf in leaves(part)]
+    if isinstance(y, dict):
+        return [leaf for part in y.values() for leaf in leaves(part)]
+    return [y] if inexact(y) else []
+
+
+def function(sample: Sample) -> Callable[..., Any]:
+    """The sample's call; of several results, a tuple of the inexact ones."""
+
+    def f(*arrays: Any) -> Any:
+        y = sample.call(*arrays)
+        return tuple(leaves(y)) if isinstance(y, (tuple, list, dict)) else y
+
+    return f
+
+
+def random_like(rng: np.random.Generator, x: Any) -> Any:
+    """Normal numbers in the shape, dtype and realness of `x`, at most 1 in size."""
+    shape, dtype = np.shape(x), np.asarray(x).dtype
+    r: Any = rng.normal(size=shape)
+    if dtype.kind == "c":
+        r = r + 1j * rng.normal(size=shape)
+    largest = np.max(np.abs(r), initial=1e-9)
+    return np.asarray(r / largest).astype(dtype)
+
+
+def like(rng: np.random.Generator, y: Any) -> Any:
+    """`random_like` for one array or a tuple of them."""
+    return tuple(like(rng, part) for part in y) if isinstance(y, tuple) else random_like(rng, y)
+
+
+def inner(u: Any, y: Any) -> float:
+    """Re(vdot(u, y)), summed over tuples, in double precision or better."""
+    if isinstance(y, (tuple, list)):
+        return sum(inner(a, b) for a, b in zip(u, y, strict=True))
+    u, y = np.asarray(u), np.asarray(y)
+    assert u.shape == y.shape, f"{u.shape} against {y.shape}"
+    return float(np.sum((np.conj(u) * y).real, dtype=np.longdouble))
+
+
+def size_of(u: Any, y: Any) -> float:
+    """The sum of the absolute terms of `inner`: what its rounding error is relative to."""
+    if isinstance(y, (tuple, list)):
+        return sum(size_of(a, b) for a, b in zip(u, y, strict=True))
+    return float(np.sum(np.abs(np.conj(u) * y)))
+
+
+def projection(f: Callable[..., Any], u: Any) -> Callable[..., Any]:
+    """x -> Re(vdot(u, f(x))), a real scalar, made of decided functions."""
+
+    def one(u: Any, y: Any) -> Any:
+        if np.asarray(u).dtype.kind == "c":
+            return np.sum(np.real(np.conj(u) * y))
+        return np.sum(u * y)
+
+    def real(*arrays: Any) -> Any:
+        y = f(*arrays)
+        if isinstance(u, tuple):
+            total = one(u[0], y[0])
+            for a, b in zip(u[1:], y[1:], strict=True):
+                total = total + one(a, b)
+            return total
+        return one(u, y)
+
+    return real
+
+
+def moved(args: tuple[Any, ...], tangents: tuple[Any, ...], s: float) -> tuple[Any, ...]:
+    """``args + s * tangents``, in new arrays of the same layout and dtype."""
+    return tuple(
+        (x + np.asarray(s, dtype=t.real.dtype) * t) for x, t in zip(args, tangents, strict=True)
+    )
+
+
+def difference(f: Callable[..., Any], args: tuple[Any, ...], tangents: tuple[Any, ...]) -> Any:
+    """The derivative of plain `f` along `tangents`: fourth-order central differences."""
+
+    def combine(a: Any, b: Any, c: Any, d: Any) -> Any:
+        if isinstance(a, tuple):
+            return tuple(combine(*parts) for parts in zip(a, b, c, d, strict=True))
+        return (8 * (np.asarray(a) - b) - (np.asarray(c) - d)) / (12 * STEP)
+
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return combine(*(f(*moved(args, tangents, s * STEP)) for s in (1, -1, 2, -2)))
+
+
+def only(k: int, args: tuple[Any, ...], tangent: Any) -> tuple[Any, ...]:
+    """Tangents that are zero but for the one of argument `k`."""
+    return tuple(tangent if i == k else np.zeros_like(x) for i, x in enumerate(args))
+
+
+def close(what: str, got: Any, want: Any, allowed: float) -> None:
+    """Scalars or arrays within an absolute `allowed`; NaN in the same places is equal."""
+    got, want = np.asarray(got), np.asarray(want)
+    assert got.shape == want.shape, f"{what}: shape {got.shape}, expected {want.shape}"
+    with np.errstate(invalid="ignore"):
+        equal = (got == want) | (np.isnan(got) & np.isnan(want))
+        near = np.abs(got - want) <= allowed
+    if not np.all(equal | near):
+        worst = np.max(np.where(equal | near, 0, np.abs(got - want)))
+        raise AssertionError(
+            f"{what}: got {got!r}, expected {want!r} (off by {worst}, allowed {allowed})"
+        )
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """No floating-point warnings: special points overflow and divide by zero on purpose."""
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+# -------------------------------------------------------------------------------- the promises
+def check_value(sample: Sample, dtype: str = "float64") -> None:
+    """The recorded value has plain NumPy's shape, dtype and numbers."""
+    args, f = arguments(sample, dtype), function(sample)
+    want = f(*args)
+    got, _ = npgrad.vjp(f, *args)
+    one = isinstance(want, tuple)
+    for g, w in zip(got if one else (got,), want if one else (want,), strict=True):
+        assert np.asarray(g).dtype == np.asarray(w).dtype, (
+            f"{sample.name}: value of {np.asarray(g).dtype}, NumPy gives {np.asarray(w).dtype}"
+        )
+        eps = np.finfo(np.asarray(w).dtype).eps
+        largest = np.max(np.abs(w), initial=0, where=np.isfinite(w))
+        close(f"{sample.name}: value", g, w, float(64 * eps * largest))
+
+
+def check_conforms(sample: Sample, grads: tuple[Any, ...], args: tuple[Any, ...]) -> None:
+    """Each gradient is a plain array of its argument's shape, dtype and realness."""
+    assert len(grads) == len(args), f"{sample.name}: {len(grads)} gradients, {len(args)} arguments"
+    for k, (g, x) in enumerate(zip(grads, args, strict=True)):
+        where = f"{sample.name}: gradient {k}"
+        assert isinstance(g, (np.ndarray, np.generic)), f"{where} is a {type(g).__name__}"
+        assert g.shape == x.shape, f"{where} has shape {g.shape}, its argument {x.shape}"
+        assert g.dtype == x.dtype, f"{where} is {g.dtype}, its argument {x.dtype}"
+
+
+def check_reverse(sample: Sample) -> None:
+    """The VJP of a random cotangent agrees with differences along a random direction."""
+    args, f, rng = arguments(sample), function(sample), generator(sample, "reverse")
+    out, pull = npgrad.vjp(f, *args)
+    u = like(rng, out)
+    grads = pull(u)
+    check_conforms(sample, grads, args)
+    scale = size_of(u, out)
+    for k, g in enumerate(grads):
+        t = random_like(rng, args[k])
+        want = inner(u, difference(f, args, only(k, args, t)))
+        allowed = sample.tol * (size_of(g, t) + abs(want)) + 1e-11 * scale
+        close(f"{sample.name}: <gradient {k}, t>", inner(g, t), want, allowed)
+
+
+def check_forward(sample: Sample) -> None:
+    """The JVP agrees with differences entry by entry, and with the VJP by the adjoint identity."""
+    args, f, rng = arguments(sample), function(sample), generator(sample, "forward")
+    for k in range(len(args)):
+        tangents = only(k, args, random_like(rng, args[k]))
+        out, tangent = npgrad.jvp(f, args, tangents)
+        want = difference(f, args, tangents)
+        several = isinstance(out, tuple)
+        pairs = zip(
+            tangent if several else (tangent,),
+            want if several else (want,),
+            out if several else (out,),
+            strict=True,
+        )
+        for got, expected, y in pairs:
+            where = f"{sample.name}: tangent of argument {k}"
+            assert got.dtype == y.dtype, f"{where} is {got.dtype}, the output {y.dtype}"
+            largest = np.max(np.abs(expected), initial=0)
+            rounding = 1e-11 * np.max(np.abs(y), initial=0)
+            close(where, got, expected, float(sample.tol * largest + rounding))
+
+
+def check_adjoint(sample: Sample) -> None:
+    """``<u, J t> == <J' u, t>`` under Re(vdot), to rounding: no step size."""
+    args, f, rng = arguments(sample), function(sample), generator(sample, "adjoint")
+    out, pull = npgrad.vjp(f, *args)
+    u, t = like(rng, out), tuple(random_like(rng, x) for x in args)
+    grads = pull(u)
+    _, tangent = npgrad.jvp(f, args, t)
+    scale = max(size_of(u, tangent), size_of(grads, t))
+    allowed = max(1e-12, sample.tol * 1e-4) * scale
+    close(f"{sample.name}: <u, J t>", inner(u, tangent), inner(grads, t), allowed)
+
+
+def check_linear(sample: Sample) -> None:
+    """The pull of a combination is the combination of the pulls; zero goes to zero exactly."""
+    args, f, rng = arguments(sample), function(sample), generator(sample, "linear")
+    out, pull = npgrad.vjp(f, *args)
+    several = isinstance(out, tuple)
+
+    def combination(a: float, u: Any, b: float, v: Any) -> Any:
+        if isinstance(u, tuple):
+            return tuple(combination(a, p, b, q) for p, q in zip(u, v, strict=True))
+        return np.asarray(a * u + b * v, dtype=np.asarray(u).dtype)
+
+    u, v = like(rng, out), like(rng, out)
+    a, b = 0.75, -2.5
+    left = pull(combination(a, u, b, v))
+    gu, gv = pull(u), pull(v)
+    for k, (got, p, q) in enumerate(zip(left, gu, gv, strict=True)):
+        want = a * p + b * q
+        largest = np.max(np.abs(a * p) + np.abs(b * q), initial=0)
+        allowed = max(1e-12, sample.tol * 1e-4) * float(largest)
+        close(f"{sample.name}: gradient {k} of a combination", got, want, allowed)
+    zero = tuple(np.zeros_like(y) for y in out) if several else np.zeros_like(out)
+    for k, g in enumerate(pull(zero)):
+        close(f"{sample.name}: gradient {k} of a zero cotangent", g, np.zeros_like(g), 0.0)
+
+
+def check_linear_forward(sample: Sample) -> None:
+    """The push of a combination is the combination of the pushes."""
+    args, f, rng = arguments(sample), function(sample), generator(sample, "linear forward")
+    t, v = (tuple(random_like(rng, x) for x in args) for _ in range(2))
+    a, b = 0.75, -2.5
+    mixed = tuple(np.asarray(a * p + b * q, dtype=p.dtype) for p, q in zip(t, v, strict=True))
+    _, left = npgrad.jvp(f, args, mixed)
+    _, first = npgrad.jvp(f, args, t)
+    _, second = npgrad.jvp(f, args, v)
+    several = isinstance(left, tuple)
+    for got, p, q in zip(
+        left if several else (left,),
+        first if several else (first,),
+        second if several else (second,),
+        strict=True,
+    ):
+        largest = np.max(np.abs(a * p) + np.abs(b * q), initial=0)
+        allowed = max(1e-12, sample.tol * 1e-4) * float(largest)
+        close(f"{sample.name}: tangent of a combination", got, a * p + b * q, allowed)
+
+
+# ---------------------------------------------------------------------------------- second order
+def second_order(sample: Sample) -> tuple[Any, ...]:
+    """What the three second-order checks share: args, F, directions and the differences."""
+    args, f, rng = arguments(sample), function(sample), generator(sample, "second order")
+    u = like(rng, f(*args))
+    real = projection(f, u)
+    argnums = tuple(range(len(args)))
+    gradient = npgrad.grad(real, argnums=argnums)
+    t, v = (tuple(random_like(rng, x) for x in args) for _ in range(2))
+    # The first gradient is checked against plain NumPy by check_reverse.
+    want = inner(t, difference(gradient, args, v))
+    scale = size_of(t, gradient(*args))
+    return args, real, gradient, argnums, t, v, want, scale
+
+
+def check_reverse_over_reverse(sample: Sample) -> None:
+    """The gradient of <t, gradient> along v agrees with differences of the gradient."""
+    args, _, gradient, argnums, t, v, want, scale = second_order(sample)
+    hessian_t = npgrad.grad(projection(gradient, t), argnums=argnums)(*args)
+    check_conforms(sample, hessian_t, args)
+    allowed = sample.tol * 10 * (size_of(hessian_t, v) + abs(want)) + 1e-10 * scale
+    close(f"{sample.name}: reverse over reverse", inner(hessian_t, v), want, allowed)
+
+
+def check_forward_over_reverse(sample: Sample) -> None:
+    """The JVP of the gradient along v agrees with differences of the gradient."""
+    args, _, gradient, _, t, v, want, scale = second_order(sample)
+    _, hessian_v = npgrad.jvp(gradient, args, v)
+    allowed = sample.tol * 10 * (size_of(hessian_v, t) + abs(want)) + 1e-10 * scale
+    close(f"{sample.name}: forward over reverse", inner(t, hessian_v), want, allowed)
+
+
+def check_reverse_over_forward(sample: Sample) -> None:
+    """The gradient of the JVP along t agrees with differences of the gradient."""
+    args, real, _, argnums, t, v, want, scale = second_order(sample)
+
+    def slope(*arrays: Any) -> Any:
+        return npgrad.jvp(real, arrays, t)[1]
+
+    hessian_t = npgrad.grad(slope, argnums=argnums)(*args)
+    check_conforms(sample, hessian_t, args)
+    allowed = sample.tol * 10 * (size_of(hessian_t, v) + abs(want)) + 1e-10 * scale
+    close(f"{sample.name}: reverse over forward", inner(hessian_t, v), want, allowed)
+
+
+# ------------------------------------------------------------------------- dtypes and layouts
+def gradients(sample: Sample, args: tuple[Any, ...], salt: str = "gradients") -> Any:
+    """(output, cotangent, gradients) for a cotangent that depends on names and shapes alone."""
+    f = function(sample)
+    out, pull = npgrad.vjp(f, *args)
+    u = like(generator(sample, salt), out)
+    return out, u, pull(u)
+
+
+def check_precision(sample: Sample, dtype: str, rtol: float) -> None:
+    """In `dtype` the value, gradients and tangents keep it and agree with float64's."""
+    check_value(sample, dtype)
+    args = arguments(sample, dtype)
+    out, u, got = gradients(sample, args)
+    check_conforms(sample, got, args)
+    wide = tuple(cast(x, "float64") for x in args)
+    f = function(sample)
+    _, pull = npgrad.vjp(f, *wide)
+    u64 = tuple(cast(p, "float64") for p in u) if isinstance(u, tuple) else cast(u, "float64")
+    want = pull(u64)
+    for k, (g, w) in enumerate(zip(got, want, strict=True)):
+        largest = float(np.max(np.abs(w), initial=0))
+        close(f"{sample.name}: {dtype} gradient {k}", cast(g, "float64"), w, rtol * largest)
+    if sample.forward:
+        _, tangent = npgrad.jvp(f, args, tuple(random_like(generator(sample), x) for x in args))
+        for t, y in zip(leaves(tangent), leaves(out), strict=True):
+            assert t.dtype == y.dtype, f"{sample.name}: tangent of {t.dtype}, output {y.dtype}"
+
+
+def every_other(x: Any) -> Any:
+    """`x` as every other entry of a larger buffer, along each axis."""
+    buffer = np.full(tuple(2 * n for n in x.shape), np.nan, dtype=x.dtype)
+    buffer[(slice(None, None, 2),) * x.ndim] = x
+    return buffer[(slice(None, None, 2),) * x.ndim]
+
+
+LAYOUTS: dict[str, Callable[[Any], Any]] = {
+    "Fortran order": lambda x: np.array(x, order="F"),
+    "negative strides": lambda x: np.flip(np.ascontiguousarray(np.flip(x))),
+    "strides of two": every_other,
+}
+
+
+def check_layout(sample: Sample, layout: str) -> None:
+    """The same numbers in another memory layout have the same gradient."""
+    args = arguments(sample)
+    _, u, want = gradients(sample, args)
+    laid = tuple(LAYOUTS[layout](x) if x.ndim else x for x in args)
+    u = tuple(LAYOUTS[layout](p) for p in u) if isinstance(u, tuple) else LAYOUTS[layout](u)
+    _, pull = npgrad.vjp(function(sample), *laid)
+    for k, (g, w) in enumerate(zip(pull(u), want, strict=True)):
+        largest = float(np.max(np.abs(w), initial=0))
+        allowed = max(1e-12, sample.tol * 1e-4) * largest
+        close(f"{sample.name}: gradient {k}, {layout}", g, w, allowed)
+
+
+def emptied(args: tuple[Any, ...], axis: int) -> tuple[Any, ...] | None:
+    """`args` with `axis` cut to length 0 where there is one; None if nothing changes."""
+    cut = tuple(np.take(x, [], axis=axis) if x.ndim else x for x in args)
+    return cut if any(x.ndim for x in args) else None
+
+
+def check_empty(sample: Sample, axis: int) -> bool:
+    """Where plain NumPy accepts an axis of length 0, so does the gradient. False: it does not."""
+    args, f = emptied(arguments(sample), axis), function(sample)
+    if args is None:
+        return False
+    with quiet():
+        try:
+            plain = f(*args)
+        except Exception:  # NumPy itself refuses: no promise is made
+            return False
+        out, _, got = gradients(sample, args)
+        assert [np.shape(y) for y in leaves(out)] == [np.shape(y) for y in leaves(plain)]
+        check_conforms(sample, got, args)
+    return True
+
+
+def check_batched(sample: Sample) -> None:
+    """The jacobian by batched cotangents equals one pull a row; by batched tangents as well."""
+    args, f = arguments(sample), function(sample)
+    for k, x in enumerate(args):
+
+        def of_one(x: Any, k: int = k) -> Any:
+            return f(*args[:k], x, *args[k + 1 :])
+
+        out, pull = npgrad.vjp(of_one, x)
+        got = npgrad.jacrev(of_one)(x)
+        forward = npgrad.jacfwd(of_one)(x) if sample.forward else got
+        several = isinstance(out, tuple)
+        for which, y in enumerate(out if several else (out,)):
+            rows = []
+            for i in np.ndindex(np.shape(y)):
+                u = [np.zeros_like(z) for z in (out if several else (out,))]
+                u[which] = one_hot(y, i)
+                rows.append(pull(tuple(u) if several else u[0])[0])
+            want = np.stack(rows).reshape(np.shape(y) + x.shape) if rows else None
+            if want is None:
+                continue
+            largest = float(np.max(np.abs(want), initial=0))
+            allowed = max(1e-12, sample.tol * 1e-4) * largest
+            for mode, found in (("jacrev", got), ("jacfwd", forward)):
+                one = found[which] if several else found
+                close(f"{sample.name}: {mode} of output {which} by {k}", one, want, allowed)
+
+
+def one_hot(y: Any, index: tuple[int, ...]) -> Any:
+    """Zeros like `y` with a 1 at `index`."""
+    hot = np.zeros_like(y)
+    hot[index] = 1
+    return hot
+
+
+# -------------------------------------------------------------------------------- rules in use
+def names_of(rules: set[int]) -> list[str]:
+    """The names of rules given by identity, for messages."""
+    return sorted(rule.name for rule in all_rules() if id(rule) in rules)
+
+
+def differentiable(rule: Rule) -> bool:
+    """Whether `rule` promises a gradient."""
+    return rule.kind in {"elementwise", "linear", "bilinear", "reverse", "composed", "writes"}
+
+
+@contextmanager
+def replaced(replace: Callable[[Rule, Callable[..., Any]], Callable[..., Any]], rules: Any) -> Any:
+    """Every derivative function of `rules` is ``replace(rule, function)`` inside the context."""
+    before = [(rule, rule.vjps, rule.jvps) for rule in rules]
+
+    def exchange(rule: Rule, functions: dict[str, Any]) -> dict[str, Any]:
+        return {
+            name: functools.wraps(f)(replace(rule, f)) if f is not None else None
+            for name, f in functions.items()
+        }
+
+    try:
+        for rule, vjps, jvps in before:
+            rule.vjps, rule.jvps = exchange(rule, vjps), exchange(rule, jvps)
+            rule.compiled = None
+        yield
+    finally:
+        for rule, vjps, jvps in before:
+            rule.vjps, rule.jvps, rule.compiled = vjps, jvps, None
+
+
+@functools.cache
+def uses() -> dict[str, frozenset[str]]:
+    """By sample, the names of the rules that its gradient and its tangent went through."""
+    seen: set[str] = set()
+
+    def spy(rule: Rule, f: Callable[..., Any]) -> Callable[..., Any]:
+        def watched(*args: Any) -> Any:
+            seen.add(rule.name)
+            return f(*args)
+
+        return watched
+
+    found = {}
+    with replaced(spy, list(all_rules())), quiet():
+        for sample in SAMPLES:
+            seen.clear()
+            try:
+                gradients(sample, arguments(sample))
+            except Exception:  # the sample's own tests tell
+                found[sample.name] = frozenset()
+            else:
+                found[sample.name] = frozenset(seen)
+    return found
