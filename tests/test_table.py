@@ -1,0 +1,151 @@
+"""Each overridable function of the NumPy at hand is decided, once, with a signature and a reason.
+
+Keyed to ``numpy.testing.overrides``, which lists only what is loaded: `npgrad.coverage` imports
+``numpy.fft``, ``numpy.char``, ``numpy.polynomial`` and the other late modules first.
+"""
+
+from __future__ import annotations
+
+import collections
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from npgrad import coverage, table
+from npgrad.table import Rule, all_rules, lookup
+from tests.harness import SAMPLES, SPECIAL, differentiable, uses
+
+RULES = list(all_rules())
+SCRIPT = Path(__file__).resolve().parent.parent / "scripts" / "make_coverage"
+
+
+def numpys_own(rule: Rule) -> inspect.Signature | None:
+    """NumPy's signature, if this NumPy shows one."""
+    try:
+        return inspect.signature(rule.fun)
+    except (TypeError, ValueError):
+        return None
+
+
+def test_every_function_is_decided() -> None:
+    missing = coverage.undecided()
+    assert not missing, f"{len(missing)} functions without a decision: {', '.join(missing)}"
+
+
+def test_a_second_decision_is_refused() -> None:
+    with pytest.raises(ValueError, match="already decided"):
+        table.constant(np.argmax, "again")
+    with pytest.raises(ValueError, match="already decided"):
+        table.elementwise(np.sin, lambda g: g)
+
+
+def test_names_are_unique() -> None:
+    """A name in the table means one function, and one sample."""
+    for what, names in (
+        ("rules", [rule.name for rule in RULES]),
+        ("samples", [sample.name for sample in SAMPLES]),
+        ("special values", [row.name for row in SPECIAL]),
+    ):
+        twice = [name for name, count in collections.Counter(names).items() if count > 1]
+        assert not twice, f"{what} of one name: {twice}"
+
+
+def test_every_reason_says_something() -> None:
+    for rule in RULES:
+        if not differentiable(rule):
+            assert len(rule.reason.split()) >= 2, f"{rule.name}: {rule.reason!r} is no reason"
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [r for r in RULES if r.kind in {"linear", "bilinear", "reverse"}],
+    ids=lambda rule: rule.name,
+)
+def test_signature_is_as_wide_as_numpys(rule: Rule) -> None:
+    """A rule that states NumPy's signature itself leaves no parameter of it out."""
+    own = numpys_own(rule)
+    if own is None:
+        return
+    assert rule.signature is not None
+    missing = set(own.parameters) - set(rule.signature.parameters)
+    assert not missing, f"{rule.name} does not know {sorted(missing)}"
+    positional = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.POSITIONAL_ONLY
+    order = [n for n, p in own.parameters.items() if p.kind in positional]
+    stated = [n for n, p in rule.signature.parameters.items() if p.kind in positional]
+    assert stated[: len(order)] == order, f"{rule.name}: order {stated}, NumPy's {order}"
+
+
+@pytest.mark.parametrize("rule", [r for r in RULES if r.body is not None], ids=lambda r: r.name)
+def test_body_takes_numpys_arguments(rule: Rule) -> None:
+    """A body written here accepts every call that NumPy accepts."""
+    own = numpys_own(rule)
+    if own is None:
+        return
+    body = inspect.signature(rule.body)
+    kinds = {p.kind for p in body.parameters.values()}
+    if inspect.Parameter.VAR_KEYWORD in kinds:
+        return
+    missing = set(own.parameters) - set(body.parameters) - {"like"}
+    assert not missing, f"the body of {rule.name} does not take {sorted(missing)}"
+    for name, parameter in own.parameters.items():
+        if parameter.default is inspect.Parameter.empty and name in body.parameters:
+            continue
+        if name in body.parameters:
+            assert body.parameters[name].default is not inspect.Parameter.empty, (
+                f"the body of {rule.name} demands {name}, which NumPy does not"
+            )
+
+
+def test_every_rule_has_a_sample() -> None:
+    """Each differentiable function with rules of its own is in some sample's backward pass."""
+    used = set().union(*uses().values())
+    idle = [
+        rule.name
+        for rule in RULES
+        if differentiable(rule) and any(rule.vjps.values()) and rule.name not in used
+    ]
+    assert not idle, f"{len(idle)} rules without a sample: {', '.join(idle)}"
+
+
+def test_every_composed_function_has_a_sample() -> None:
+    """A composed function has no rule to watch; a sample or a special value is named after it."""
+    names = [sample.name for sample in SAMPLES] + [row.name for row in SPECIAL]
+    texts = " ".join(names)
+    idle = [
+        rule.name
+        for rule in RULES
+        if rule.kind == "composed" and rule.name not in texts and rule.fun.__name__ not in texts
+    ]
+    assert not idle, f"{len(idle)} composed functions without a sample: {', '.join(idle)}"
+
+
+def test_rows_of_the_coverage_page() -> None:
+    rows = {row.name: row for row in coverage.rows(scipy=False)}
+    assert rows["np.argmax"].decision == "constant"
+    assert rows["np.sum"].decision == "differentiated" and rows["np.sum"].second_order == "yes"
+    assert rows["np.round"].decision == "zero gradient"
+    assert rows["np.packbits"].decision == "refused" and "bits" in rows["np.packbits"].reason
+    assert rows["np.arctan2"].complex == "real only"
+    assert "np.abs" in rows["np.absolute"].aliases
+    assert [row.name for row in coverage.rows_named("numpy.linalg.norm")] == ["np.linalg.norm"]
+    assert coverage.rows_named("no_such_function") == []
+
+
+def test_coverage_page_is_current() -> None:
+    """docs/coverage.md is what the table says, for the NumPy that it was made with."""
+    page = SCRIPT.parent.parent / "docs" / "coverage.md"
+    if f"NumPy {np.__version__}" not in page.read_text(encoding="utf-8"):
+        pytest.skip("the page was made with another NumPy")
+    pytest.importorskip("scipy")
+    run = subprocess.run(
+        [sys.executable, str(SCRIPT), "--check"], capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+def test_lookup_of_an_unknown_function() -> None:
+    assert lookup(print) is None
