@@ -1,0 +1,54 @@
+"""Every rule runs on arrays that cannot come to the host: what CuPy needs, without CuPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import npgrad
+from npgrad.table import Rule, all_rules
+from tests.fake_device import DeviceArray, LeftTheDevice, to_device, to_host
+from tests.harness import (
+    SAMPLES,
+    arguments,
+    close,
+    function,
+    generator,
+    gradients,
+    parameters,
+    quiet,
+    random_like,
+    replaced,
+)
+from tests.samples.core import Sample
+
+
+def on_the_device(rule: Rule, f: Callable[..., Any]) -> Callable[..., Any]:
+    """`f` with everything it gets on the device, and its result brought back."""
+    return lambda *args: to_host(f(*map(to_device, args)))
+
+
+@pytest.mark.parametrize("sample", parameters(SAMPLES))
+def test_rules_stay_on_the_device(sample: Sample) -> None:
+    args = arguments(sample)
+    _, _, want = gradients(sample, args)
+    tangents = tuple(random_like(generator(sample), x) for x in args)
+    with replaced(on_the_device, list(all_rules())), quiet():
+        _, _, got = gradients(sample, args)
+        if sample.forward:
+            npgrad.jvp(function(sample), args, tangents)
+    for k, (g, w) in enumerate(zip(got, want, strict=True)):
+        allowed = 1e-12 * float(np.max(np.abs(w), initial=0))
+        close(f"{sample.name}: gradient {k}", g, w, allowed)
+
+
+def test_the_device_refuses_the_host() -> None:
+    x = DeviceArray(np.ones(3))
+    assert isinstance(np.sin(x) + 1, DeviceArray)
+    assert isinstance(np.sum(x), DeviceArray)
+    for leave in (np.asarray, lambda x: float(x[0]), lambda x: np.zeros(3) + np.array([x[0]])):
+        with pytest.raises((LeftTheDevice, ValueError, TypeError)):
+            leave(x)
