@@ -1,9 +1,9 @@
 """Lazy compilation: a kernel is a plain function until its first call.
 
 Lives here: `njit`, the decorator of every kernel; `by_type`, which picks the float32 or the float64
-body of a scalar function; `available` and `disabled`, the switch. Importing this module (or any
-kernel file) does not import Numba; calling a kernel does, and the machine code is kept on disk
-(`cache=True`) beside the file.
+body of a scalar function; `constant`, a table made on first use; `available` and `disabled`, the
+switch. Importing this module (or any kernel file) does not import Numba; calling a kernel does, and
+the machine code is kept on disk (`cache=True`) beside the file.
 
 Numba notices on disk that a kernel's own file changed, not that a file it borrows scalar functions
 from did: after an edit of ``vector_math.py`` remove ``__pycache__/*.nb?`` in this folder.
@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from typing import Any
 
-__all__ = ["available", "by_type", "disabled", "njit"]
+__all__ = ["available", "by_type", "constant", "disabled", "njit"]
 
 _lock = threading.RLock()
 _off: ContextVar[bool] = ContextVar("npgrad_kernels_off", default=False)
@@ -102,13 +102,32 @@ class ByType:
                 def stub(x: Any) -> Any:
                     raise TypeError("a scalar function for kernels; it is not called from Python")
 
-                # strict=False: the overloaded name is x whatever the body calls its parameter
-                overload(stub, strict=False, jit_options=dict(self.single.options))(bodies.get)
+                def choose(x: Any) -> Any:
+                    return bodies.get(x)
+
+                options = {k: v for k, v in self.single.options.items() if k != "cache"}
+                overload(stub, strict=False, jit_options=options)(choose)
                 self.result = stub
         return self.result
 
     def __call__(self, x: Any) -> Any:
         raise TypeError("a scalar function for kernels; it is not called from Python")
+
+
+class Constant:
+    """A table that is computed when the first kernel that reads it is compiled."""
+
+    __slots__ = ("make", "result")
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self.make = make
+        self.result: Any = None
+
+    def compiled(self) -> Any:
+        """The table."""
+        if self.result is None:
+            self.result = self.make()
+        return self.result
 
 
 def link(function: Callable[..., Any]) -> None:
@@ -119,7 +138,7 @@ def link(function: Callable[..., Any]) -> None:
     space = function.__globals__
     for name in function.__code__.co_names:
         value = space.get(name)
-        if isinstance(value, Kernel | ByType):
+        if isinstance(value, Kernel | ByType | Constant):
             space[name] = value.compiled()
 
 
@@ -134,6 +153,11 @@ def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
         return Kernel(function, options)
 
     return mark
+
+
+def constant(make: Callable[[], Any]) -> Any:
+    """Decorate the function that makes a table; kernels then see the table under its name."""
+    return Constant(make)
 
 
 def by_type(single: Any, double: Any) -> Any:
