@@ -1,0 +1,87 @@
+"""Products: prod and nanprod, without a division where there is a zero.
+
+The derivative by one factor is the product of the others. While the whole product is a normal
+number that is y / a, in one pass; where it is zero, subnormal or not finite, the products of the
+others are built from products alone, so that zeros are right to every order.
+
+Names a rule may use: ``g``, ``y`` the product, and NumPy's ``a, axis, keepdims, initial, where``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from npgrad.rules.reduced import back_in_place, given, in_front, options, restore, selecting
+from npgrad.rules.reduction import known
+from npgrad.table import reverse
+
+
+def plain_range(y: Any) -> bool:
+    """Whether every product is finite and normal, so that dividing by a factor is exact enough."""
+    size = np.abs(y)
+    return bool(np.all((size >= np.finfo(y.dtype).tiny) & (size < np.inf)))
+
+
+def others(x: Any) -> Any:
+    """For each entry along the first axis the product of all other entries; no division.
+
+    Halves are multiplied pairwise, the products of the others of those pairs found, and each
+    multiplied by its partner: five passes over the array, whatever its length.
+    """
+    n = x.shape[0]
+    if n <= 1:
+        return np.ones_like(x)
+    half = n // 2
+    low, high = x[:half], x[half : 2 * half]
+    pairs = low * high
+    if 2 * half < n:  # an odd one is a pair by itself
+        pairs = np.concatenate((pairs, x[2 * half :]))
+    rest = others(pairs)
+    parts = (rest[:half] * high, rest[:half] * low)
+    return np.concatenate((*parts, rest[half:]) if 2 * half < n else parts)
+
+
+def cofactors(y: Any, a: Any, axis: Any, keepdims: Any, initial: Any, where: Any) -> Any:
+    """The derivative of the product by each factor."""
+    if selecting(where):
+        a = np.where(where, a, 1)
+    if plain_range(y):
+        rest = restore(y, a.shape, axis, keepdims) / a
+    else:
+        rest = back_in_place(others(in_front(a, axis, a.shape)), axis, a.shape)
+        if given(initial):
+            rest = rest * initial
+    return np.where(where, rest, 0) if selecting(where) else rest
+
+
+def prod_vjp(g: Any, y: Any, a: Any, axis: Any, keepdims: Any, initial: Any, where: Any) -> Any:
+    """`g` times the product of the other factors."""
+    if plain_range(y):  # one pass less: g y is small
+        g = restore(g * y, a.shape, axis, keepdims)
+        if not selecting(where):
+            return g / a
+        return np.where(where, g / np.where(where, a, 1), 0)
+    g = restore(g, a.shape, axis, keepdims)
+    return g * cofactors(y, a, axis, keepdims, initial, where)
+
+
+def prod_jvp(g: Any, y: Any, a: Any, axis: Any, keepdims: Any, initial: Any, where: Any) -> Any:
+    """One factor moved at a time, summed."""
+    moved = g * cofactors(y, a, axis, keepdims, initial, where)
+    return np.sum(moved, axis=axis, **options(keepdims=keepdims))
+
+
+reverse(np.prod, prod_vjp, prod_jvp, ignores=("dtype",), batched=True)
+reverse(
+    np.nanprod,
+    lambda g, y, a, axis, keepdims, initial, where: prod_vjp(
+        g, y, a, axis, keepdims, initial, known(a, where)
+    ),
+    lambda g, y, a, axis, keepdims, initial, where: prod_jvp(
+        g, y, a, axis, keepdims, initial, known(a, where)
+    ),
+    ignores=("dtype",),
+    batched=True,
+)

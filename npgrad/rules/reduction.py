@@ -1,0 +1,282 @@
+"""Reductions that add: sum, mean, var, std and their nan versions, average, ptp.
+
+Names a rule may use: ``g`` the cotangent or tangent, ``y`` the result, ``shape`` of the argument,
+and NumPy's parameters ``a, axis, keepdims, where, initial, ddof, correction, mean``. The products
+are in ``product``, the extremes in ``extreme``, the medians in ``sorting``, and what
+``ufunc.reduce`` does in ``ufunc_methods``.
+
+A nan version is the plain function with ``where=`` not nan; one rule serves both.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from npgrad.rules.reduced import (
+    extent,
+    given,
+    options,
+    over,
+    reduced_axes,
+    restore,
+    selecting,
+    share,
+    spread,
+)
+from npgrad.table import composed, linear, reverse
+
+NoValue = np._NoValue
+
+
+# ------------------------------------------------------------------------------------------ sum
+def sum_transpose(g: Any, shape: Any, axis: Any, keepdims: Any, where: Any) -> Any:
+    """The cotangent of every element that was added is `g`."""
+    g = spread(g, shape, axis, keepdims)
+    return np.where(where, g, 0) if selecting(where) else g
+
+
+def sum_forward(g: Any, axis: Any, keepdims: Any, where: Any) -> Any:
+    """The sum of the tangents, without ``initial``."""
+    return np.sum(g, axis=axis, **options(keepdims=keepdims, where=where))
+
+
+linear(
+    np.sum,
+    transpose=sum_transpose,
+    forward=sum_forward,
+    ignores=("dtype", "initial"),
+    batched=True,
+)
+
+
+def known(a: Any, where: Any) -> Any:
+    """Where `a` is not nan, as far as `where` selects it."""
+    mask = ~np.isnan(a)
+    return mask & where if selecting(where) else mask
+
+
+reverse(
+    np.nansum,
+    lambda g, a, axis, keepdims, where: sum_transpose(g, a.shape, axis, keepdims, known(a, where)),
+    lambda g, a, axis, keepdims, where: sum_forward(g, axis, keepdims, known(a, where)),
+    ignores=("dtype", "initial"),
+    batched=True,
+)
+
+
+# ----------------------------------------------------------------------------------------- mean
+def mean_transpose(g: Any, shape: Any, axis: Any, keepdims: Any, where: Any) -> Any:
+    """`g` over the number of elements that were averaged."""
+    if not selecting(where):
+        return spread(over(g, extent(shape, axis)), shape, axis, keepdims)
+    chosen = np.broadcast_to(where, shape)
+    g = spread(g, shape, axis, keepdims) * share(chosen, axis, g.dtype)
+    return np.where(chosen, g, 0)
+
+
+def mean_forward(g: Any, axis: Any, keepdims: Any, where: Any) -> Any:
+    """The mean of the tangents."""
+    return np.mean(g, axis=axis, **options(keepdims=keepdims, where=where))
+
+
+linear(np.mean, transpose=mean_transpose, forward=mean_forward, ignores=("dtype",), batched=True)
+reverse(
+    np.nanmean,
+    lambda g, a, axis, keepdims, where: mean_transpose(g, a.shape, axis, keepdims, known(a, where)),
+    # nan tangents of elements left out must not count, and nanmean of all-nan slices warns
+    lambda g, a, axis, keepdims, where: np.sum(
+        g * share(known(a, where), axis, g.dtype),
+        axis=axis,
+        where=known(a, where),
+        **options(keepdims=keepdims),
+    ),
+    ignores=("dtype",),
+    batched=True,
+)
+
+
+# ------------------------------------------------------------------------------------ var, std
+def deviation(a: Any, axis: Any, where: Any, mean: Any) -> Any:
+    """`a` minus its mean; 0 where `where` leaves an element out."""
+    if not selecting(where):
+        return a - (mean if given(mean) else np.mean(a, axis=axis, keepdims=True))
+    if not given(mean):
+        total = np.sum(a, axis=axis, keepdims=True, where=where)
+        mean = total * share(np.broadcast_to(where, a.shape), axis, real_type(a.dtype))
+    return np.where(where, a - mean, 0)
+
+
+def real_type(dtype: Any) -> Any:
+    """The dtype of the real part of a number of `dtype`."""
+    return np.dtype(dtype.char.lower()) if dtype.kind == "c" else dtype
+
+
+def twice_per_freedom(a: Any, axis: Any, where: Any, lost: Any) -> Any:
+    """2 / (n - ddof); nan where NumPy divides nothing by nothing."""
+    if not selecting(where):
+        n = extent(a.shape, axis) - lost
+        return 2.0 / n if n > 0 else float("nan")
+    n = np.sum(np.broadcast_to(where, a.shape), axis=axis, keepdims=True) - lost
+    return np.where(n > 0, 2.0 / np.where(n > 0, n, 1), np.nan).astype(real_type(a.dtype))
+
+
+def inner(a: Any, b: Any) -> Any:
+    """The real part of conj(a) b; plainly a b for real numbers."""
+    return np.real(np.conj(a) * b) if a.dtype.kind == "c" else a * b
+
+
+def per_spread(g: Any, y: Any) -> Any:
+    """`g` / (2 y), the derivative of the root of the variance; 0 where nothing is spread."""
+    still = y == 0
+    if not np.any(still):
+        return g / (2.0 * y)
+    return np.where(still, 0, g / np.where(still, 1, 2.0 * y))
+
+
+def decide_spread(fun: Any, *, root: bool, nan: bool) -> None:
+    """Decide var, std or a nan version: sum |a - mean|^2 / (n - ddof), or its root.
+
+    The gradient is 2 (a - mean) / (n - ddof): through the mean itself nothing flows, because the
+    deviations from it add up to 0. A ``mean=`` that was given may be off, and has its own rule.
+    """
+
+    def weights(a: Any, axis: Any, where: Any, ddof: Any, correction: Any, mean: Any) -> Any:
+        where = known(a, where) if nan else where
+        lost = correction if given(correction) else ddof
+        return deviation(a, axis, where, mean), twice_per_freedom(a, axis, where, lost)
+
+    def vjp(
+        g: Any,
+        y: Any,
+        a: Any,
+        axis: Any,
+        keepdims: Any,
+        where: Any,
+        ddof: Any,
+        correction: Any,
+        mean: Any,
+    ) -> Any:
+        away, weight = weights(a, axis, where, ddof, correction, mean)
+        g = per_spread(g, y) if root else g
+        return away * (restore(g, a.shape, axis, keepdims) * weight)
+
+    def jvp(
+        g: Any,
+        y: Any,
+        a: Any,
+        axis: Any,
+        keepdims: Any,
+        where: Any,
+        ddof: Any,
+        correction: Any,
+        mean: Any,
+    ) -> Any:
+        away, weight = weights(a, axis, where, ddof, correction, mean)
+        moved = np.sum(inner(away, g) * weight, axis=axis, **options(keepdims=keepdims))
+        return per_spread(moved, y) if root else moved
+
+    # one step of the mean is a step of every element the other way; keyword by keyword, since a
+    # rule is asked for its parameters' names
+    def vjp_mean(
+        g: Any,
+        y: Any,
+        a: Any,
+        axis: Any,
+        keepdims: Any,
+        where: Any,
+        ddof: Any,
+        correction: Any,
+        mean: Any,
+    ) -> Any:
+        return -vjp(g, y, a, axis, keepdims, where, ddof, correction, mean)
+
+    def jvp_mean(
+        g: Any,
+        y: Any,
+        a: Any,
+        axis: Any,
+        keepdims: Any,
+        where: Any,
+        ddof: Any,
+        correction: Any,
+        mean: Any,
+    ) -> Any:
+        return jvp(-g, y, a, axis, keepdims, where, ddof, correction, mean)
+
+    reverse(
+        fun,
+        {"a": vjp, "mean": vjp_mean},
+        {"a": jvp, "mean": jvp_mean},
+        ignores=("dtype",),
+        holomorphic=False,
+        batched=True,
+    )
+
+
+decide_spread(np.var, root=False, nan=False)
+decide_spread(np.std, root=True, nan=False)
+decide_spread(np.nanvar, root=False, nan=True)
+decide_spread(np.nanstd, root=True, nan=True)
+
+
+# ------------------------------------------------------------------------------- average and ptp
+def average(
+    a: Any,
+    axis: Any = None,
+    weights: Any = None,
+    returned: bool = False,
+    *,
+    keepdims: Any = NoValue,
+) -> Any:
+    """NumPy's formulas, operation for operation, so that the values are NumPy's too."""
+    a = as_array(a)
+    kept = options(keepdims=keepdims)
+    if weights is None:
+        mean = np.mean(a, axis=axis, **kept)
+        total = np.ones_like(mean) * (a.size / mean.size) if returned else None
+    else:
+        weights = spread_weights(as_array(weights), a, axis)
+        dtype = np.result_type(a.dtype, weights.dtype)
+        if a.dtype.kind in "biu":
+            dtype = np.result_type(a.dtype, weights.dtype, "f8")
+        total = np.sum(weights, axis=axis, dtype=dtype, **kept)
+        if np.any(total == 0):
+            raise ZeroDivisionError("Weights sum to zero, can't be normalized")
+        weighed = a * weights
+        weighed = weighed if weighed.dtype == dtype else weighed.astype(dtype)
+        mean = np.sum(weighed, axis=axis, **kept) / total
+    if not returned:
+        return mean
+    return mean, total if total.shape == mean.shape else np.broadcast_to(total, mean.shape).copy()
+
+
+def as_array(x: Any) -> Any:
+    """`x` itself if it is an array of any kind, else NumPy's array of it."""
+    return x if hasattr(x, "dtype") else np.asarray(x)
+
+
+def spread_weights(weights: Any, a: Any, axis: Any) -> Any:
+    """`weights` laid along the axes of `a` that they belong to."""
+    if weights.shape == a.shape:
+        return weights
+    if axis is None:
+        raise TypeError("Axis must be specified when shapes of a and weights differ.")
+    axes = reduced_axes(axis, a.ndim)
+    if weights.shape != tuple(a.shape[ax] for ax in axes):
+        raise ValueError(
+            "Shape of weights must be consistent with shape of a along specified axis."
+        )
+    ordered = np.transpose(weights, sorted(range(len(axes)), key=axes.__getitem__))
+    return ordered.reshape(tuple(n if ax in axes else 1 for ax, n in enumerate(a.shape)))
+
+
+composed(np.average, average)
+composed(
+    np.ptp,
+    lambda a, axis=None, out=None, keepdims=NoValue: np.subtract(
+        np.max(a, axis=axis, **options(keepdims=keepdims)),
+        np.min(a, axis=axis, **options(keepdims=keepdims)),
+    ),
+)
