@@ -1,0 +1,528 @@
+"""Products and sums: matmul, dot, inner, outer, tensordot, kron, cross, vecdot and their family.
+
+``einsum`` has its own chapter. The rules are transposes; for complex numbers the graph conjugates
+round them, except where NumPy itself conjugates an argument (vdot, vecdot, vecmat): those are
+adjoints under Re(vdot), and not holomorphic.
+
+Speed: no transposed copy is made where BLAS can read the transposed view; a weight that was
+broadcast against a batch gets its cotangent by one flattened product instead of one a batch element
+and a sum; where one operand is a vector, an outer product is enough.
+
+Rules may use ``g``, ``shape`` and NumPy's own parameter names. ``g`` may carry leading batch axes.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from npgrad.primitives import primitive
+from npgrad.rules.indexing import as_array, into, negative_axis, positive_axis
+from npgrad.table import bilinear, composed, reverse
+
+Array = Any
+Shape = tuple[int, ...]
+
+UFUNC_KEYWORDS = "casting='same_kind', order='K', dtype=None, subok=True, signature=None"
+IGNORED = ("casting", "order", "dtype", "subok", "signature")
+
+
+def ndim_of(value: Any) -> int:
+    """Dimensions of an operand that may be a Python number."""
+    return getattr(value, "ndim", 0)
+
+
+def last(count: int) -> range:
+    """The last `count` axes."""
+    return range(-count, 0)
+
+
+def conj(g: Array) -> Array:
+    """``conj``, without the copy that NumPy makes of real numbers."""
+    return g.conj() if g.dtype.kind == "c" else g
+
+
+# ---------------------------------------------------------------------------------------- matmul
+def matmul_left(g: Array, x2: Array, shape: Shape) -> Array:
+    """Cotangent of the left factor, of `shape`: g times x2 transposed."""
+    if x2.ndim == 1:
+        return g * x2 if g.ndim == 0 else g[..., None] * x2
+    right = x2.swapaxes(-1, -2)
+    if len(shape) == 1:
+        return g @ right if x2.ndim == 2 else (g[..., None, :] @ right)[..., 0, :]
+    if len(shape) == 2 < x2.ndim == g.ndim:
+        summed = (*range(x2.ndim - 2), x2.ndim - 1)
+        return np.tensordot(g, x2, (summed, summed))
+    return g @ right
+
+
+def matmul_right(g: Array, x1: Array, shape: Shape) -> Array:
+    """Cotangent of the right factor, of `shape`: x1 transposed times g."""
+    if x1.ndim == 1:
+        if len(shape) == 1:
+            return g * x1 if g.ndim == 0 else g[..., None] * x1
+        return x1[:, None] * g[..., None, :]
+    if len(shape) == 1:
+        if x1.ndim == 2:
+            return g @ x1
+        if g.ndim == x1.ndim - 1:
+            return g.reshape(-1) @ x1.reshape(-1, shape[0])
+        return (g[..., None, :] @ x1)[..., 0, :]
+    if len(shape) == 2 < x1.ndim == g.ndim:
+        return x1.reshape(-1, shape[0]).swapaxes(0, 1) @ g.reshape(-1, shape[1])
+    return x1.swapaxes(-1, -2) @ g
+
+
+def core_axes(entry: Any) -> tuple[int, ...]:
+    """One entry of a gufunc's ``axes=``."""
+    return tuple(entry) if isinstance(entry, tuple | list) else (entry,)
+
+
+def absent(axes: Any) -> bool:
+    """Whether ``axes=`` or ``axis=`` was left out."""
+    return axes is np._NoValue or axes is None
+
+
+def to_end(x: Array, axes: tuple[int, ...], ndim: int) -> Array:
+    """`x`, of `ndim` dimensions behind its batch axes, with `axes` moved to the end."""
+    return np.moveaxis(x, tuple(negative_axis(axis, ndim) for axis in axes), last(len(axes)))
+
+
+def from_end(x: Array, axes: tuple[int, ...], ndim: int) -> Array:
+    """Inverse of `to_end`."""
+    return np.moveaxis(x, last(len(axes)), tuple(negative_axis(axis, ndim) for axis in axes))
+
+
+def permuted(shape: Shape, axes: tuple[int, ...]) -> Shape:
+    """`shape` with `axes` moved to the end."""
+    own = tuple(axis % len(shape) for axis in axes)
+    rest = tuple(extent for axis, extent in enumerate(shape) if axis not in own)
+    return rest + tuple(shape[axis] for axis in own)
+
+
+def with_axes(rule: Any, g: Array, other: Array, shape: Shape, axes: Any, own: int) -> Array:
+    """`rule` for core axes in other places; `own` is the operand that gets the cotangent."""
+    mine, its = core_axes(axes[own]), core_axes(axes[1 - own])
+    result = core_axes(axes[2]) if len(axes) > 2 else ()
+    batch = max(len(shape) - len(mine), other.ndim - len(its))
+    g = to_end(g, result, batch + len(result))
+    part = rule(g, to_end(other, its, other.ndim), permuted(shape, mine))
+    return from_end(part, mine, len(shape))
+
+
+def matmul_left_axes(g: Array, x2: Array, shape: Shape, axes: Any) -> Array:
+    """`matmul_left`, with ``axes=``."""
+    if absent(axes):
+        return matmul_left(g, x2, shape)
+    return with_axes(matmul_left, g, x2, shape, axes, 0)
+
+
+def matmul_right_axes(g: Array, x1: Array, shape: Shape, axes: Any) -> Array:
+    """`matmul_right`, with ``axes=``."""
+    if absent(axes):
+        return matmul_right(g, x1, shape)
+    return with_axes(matmul_right, g, x1, shape, axes, 1)
+
+
+GUFUNC = f"x1, x2, /, out=None, *, axes=no_value, axis=no_value, keepdims=False, {UFUNC_KEYWORDS}"
+
+bilinear(
+    np.matmul,
+    matmul_left_axes,
+    matmul_right_axes,
+    signature=GUFUNC,
+    ignores=IGNORED,
+    batched=True,
+)
+composed(np.linalg.matmul)
+
+
+# ------------------------------------------------------------- vecdot and the products by vectors
+def vecdot_axes(axes: Any, axis: Any, keepdims: bool) -> tuple[int, int, int | None]:
+    """The summed axis of each operand, and the one that is kept in the result."""
+    if not absent(axes):
+        first, second, *result = (core_axes(entry) for entry in axes)
+        kept = result[0][0] if result and result[0] else -1
+        return first[0], second[0], kept if keepdims else None
+    summed = -1 if absent(axis) else axis
+    return summed, summed, summed if keepdims else None
+
+
+def vecdot_part(
+    g: Array, other: Array, shape: Shape, own: int, axes: Any, axis: Any, keepdims: bool
+) -> Array:
+    """g times the other operand, along the summed axis."""
+    places = vecdot_axes(axes, axis, keepdims)
+    mine, its, kept = places[own], places[1 - own], places[2]
+    ndim = max(len(shape), other.ndim)
+    g = g[..., None] if kept is None else to_end(g, (kept,), ndim)
+    part = g * to_end(other, (its,), other.ndim)
+    return from_end(part, (mine,), len(shape)) if mine != -1 else part
+
+
+reverse(
+    np.vecdot,
+    {
+        "x1": lambda g, x2, shape, axes, axis, keepdims: vecdot_part(
+            conj(g), x2, shape, 0, axes, axis, keepdims
+        ),
+        "x2": lambda g, x1, shape, axes, axis, keepdims: vecdot_part(
+            g, x1, shape, 1, axes, axis, keepdims
+        ),
+    },
+    {
+        "x1": lambda g, x2, axes, axis, keepdims: np.vecdot(
+            g, x2, **vecdot_keywords(axes, axis, keepdims)
+        ),
+        "x2": lambda g, x1, axes, axis, keepdims: np.vecdot(
+            x1, g, **vecdot_keywords(axes, axis, keepdims)
+        ),
+    },
+    signature=GUFUNC,
+    ignores=IGNORED,
+    holomorphic=False,
+    batched=True,
+)
+
+
+def vecdot_keywords(axes: Any, axis: Any, keepdims: bool) -> dict[str, Any]:
+    """Those of ``axes=``, ``axis=``, ``keepdims=`` that were given."""
+    given = {"axes": axes, "axis": axis, "keepdims": keepdims or None}
+    return {name: value for name, value in given.items() if not absent(value)}
+
+
+composed(np.linalg.vecdot)
+
+
+def axes_keyword(axes: Any) -> dict[str, Any]:
+    """``axes=``, if it was given."""
+    return {} if absent(axes) else {"axes": axes}
+
+
+def outer_last(column: Array, row: Array) -> Array:
+    """Outer products of the last axes."""
+    return column[..., :, None] * row[..., None, :]
+
+
+if hasattr(np, "matvec"):  # NumPy 2.2
+    # A matrix (m, n) times a vector (n); nothing is conjugated.
+    def matvec_left(g: Array, x2: Array, shape: Shape, axes: Any) -> Array:
+        """Outer products of g with the vectors."""
+        if absent(axes):
+            return outer_last(g, x2)
+        return with_axes(lambda g, x2, shape: outer_last(g, x2), g, x2, shape, axes, 0)
+
+    def matvec_right(g: Array, x1: Array, shape: Shape, axes: Any) -> Array:
+        """The transposed matrices times g."""
+        if absent(axes):
+            return np.matvec(x1.swapaxes(-1, -2), g)
+        return with_axes(
+            lambda g, x1, shape: np.matvec(x1.swapaxes(-1, -2), g), g, x1, shape, axes, 1
+        )
+
+    bilinear(np.matvec, matvec_left, matvec_right, signature=GUFUNC, ignores=IGNORED, batched=True)
+
+    # A conjugated vector (n) times a matrix (n, m).
+    def vecmat_left(g: Array, x2: Array, shape: Shape, axes: Any) -> Array:
+        """The matrices times conj(g)."""
+        if absent(axes):
+            return np.matvec(x2, conj(g))
+        return with_axes(lambda g, x2, shape: np.matvec(x2, g), conj(g), x2, shape, axes, 0)
+
+    def vecmat_right(g: Array, x1: Array, shape: Shape, axes: Any) -> Array:
+        """Outer products of the vectors with g."""
+        if absent(axes):
+            return outer_last(x1, g)
+        return with_axes(lambda g, x1, shape: outer_last(x1, g), g, x1, shape, axes, 1)
+
+    reverse(
+        np.vecmat,
+        {"x1": vecmat_left, "x2": vecmat_right},
+        {
+            "x1": lambda g, x2, axes: np.vecmat(g, x2, **axes_keyword(axes)),
+            "x2": lambda g, x1, axes: np.vecmat(x1, g, **axes_keyword(axes)),
+        },
+        signature=GUFUNC,
+        ignores=IGNORED,
+        holomorphic=False,
+        batched=True,
+    )
+
+
+# ------------------------------------------------------------------------- tensordot, dot, inner
+def tensordot_axes(axes: Any, ndim_a: int, ndim_b: int) -> tuple[list[int], list[int]]:
+    """The summed axes of both operands, pair by pair, counted from the front."""
+    if not hasattr(axes, "__len__"):
+        count = int(axes)
+        return list(range(ndim_a - count, ndim_a)), list(range(count))
+    first, second = (list(one) if hasattr(one, "__len__") else [one] for one in axes)
+    return [axis % ndim_a for axis in first], [axis % ndim_b for axis in second]
+
+
+def back_through_tensordot(
+    g: Array, other: Array, ndim: int, mine: list[int], its: list[int], g_axes: list[int]
+) -> Array:
+    """g summed with `other` over the axes that only `other` had, axes put back into their places.
+
+    ``mine`` and ``its`` are the axes that the product summed; ``g_axes``, negative, are where g
+    has the free axes of `other`.
+    """
+    free = [axis for axis in range(other.ndim) if axis not in its]
+    product = np.tensordot(g, other, (g_axes, free))
+    # What is left: batch axes, my free axes in order, then the summed axes in the order of `its`.
+    have = [axis for axis in range(ndim) if axis not in mine]
+    have += [mine[i] for i in sorted(range(len(its)), key=its.__getitem__)]
+    if have == sorted(have):
+        return product
+    batch = product.ndim - ndim
+    return product.transpose((*range(batch), *(batch + have.index(axis) for axis in range(ndim))))
+
+
+def tensordot_left(g: Array, b: Array, shape: Shape, axes: Any) -> Array:
+    """The free axes of b stand at the end of g."""
+    mine, its = tensordot_axes(axes, len(shape), b.ndim)
+    return back_through_tensordot(g, b, len(shape), mine, its, list(last(b.ndim - len(its))))
+
+
+def tensordot_right(g: Array, a: Array, shape: Shape, axes: Any) -> Array:
+    """The free axes of a stand before those of b."""
+    its, mine = tensordot_axes(axes, a.ndim, len(shape))
+    stop = -(len(shape) - len(mine))
+    return back_through_tensordot(
+        g, a, len(shape), mine, its, list(range(stop - a.ndim + len(its), stop))
+    )
+
+
+bilinear(np.tensordot, tensordot_left, tensordot_right, batched=True)
+composed(np.linalg.tensordot)
+
+
+def dot_left(g: Array, b: Any, shape: Shape) -> Array:
+    """``np.dot`` sums the last axis of a with the last but one of b."""
+    if not shape or not ndim_of(b):
+        return g * b
+    if b.ndim == 1:
+        return g * b if g.ndim == 0 else g[..., None] * b
+    if b.ndim == 2 and len(shape) <= 2:
+        return g @ b.swapaxes(0, 1)
+    return tensordot_left(g, b, shape, ((len(shape) - 1,), (b.ndim - 2,)))
+
+
+def dot_right(g: Array, a: Any, shape: Shape) -> Array:
+    """See `dot_left`."""
+    if not shape or not ndim_of(a):
+        return g * a
+    if a.ndim == 1 and len(shape) == 1:
+        return g * a if g.ndim == 0 else g[..., None] * a
+    if a.ndim == 2 and len(shape) <= 2:
+        return g @ a if len(shape) == 1 else a.swapaxes(0, 1) @ g
+    return tensordot_right(g, a, shape, ((a.ndim - 1,), (max(len(shape) - 2, 0),)))
+
+
+def inner_left(g: Array, b: Any, shape: Shape) -> Array:
+    """``np.inner`` sums both last axes."""
+    if not shape or not ndim_of(b):
+        return g * b
+    if b.ndim == 1:
+        return g * b if g.ndim == 0 else g[..., None] * b
+    if b.ndim == 2 and len(shape) <= 2:
+        return g @ b
+    return tensordot_left(g, b, shape, ((len(shape) - 1,), (b.ndim - 1,)))
+
+
+def inner_right(g: Array, a: Any, shape: Shape) -> Array:
+    """See `inner_left`."""
+    if not shape or not ndim_of(a):
+        return g * a
+    if a.ndim == 1:
+        return g * a if g.ndim == 0 else g[..., None] * a
+    if a.ndim == 2 and len(shape) == 1:
+        return g @ a
+    if a.ndim == 2 and len(shape) == 2:
+        return g.swapaxes(-1, -2) @ a
+    return tensordot_right(g, a, shape, ((a.ndim - 1,), (len(shape) - 1,)))
+
+
+bilinear(np.dot, dot_left, dot_right, signature="a, b, out=None", batched=True)
+bilinear(np.inner, inner_left, inner_right, signature="a, b, /", batched=True)
+
+# vdot(a, b) = sum(conj(a) b), both flattened: <g, dy> = Re(conj(g) conj(da) b) + Re(conj(g a) db).
+reverse(
+    np.vdot,
+    {
+        "a": lambda g, b, shape: (conj(g)[..., None] * np.ravel(b)).reshape(g.shape + shape),
+        "b": lambda g, a, shape: (g[..., None] * np.ravel(a)).reshape(g.shape + shape),
+    },
+    {"a": lambda g, b: np.vdot(g, b), "b": lambda g, a: np.vdot(a, g)},
+    signature="a, b, /",
+    holomorphic=False,
+    batched=True,
+)
+
+
+# --------------------------------------------------------------------------------- outer and kron
+bilinear(
+    np.outer,
+    lambda g, b, shape: (g @ np.ravel(b)).reshape(g.shape[:-2] + shape),
+    lambda g, a, shape: (np.ravel(a) @ g).reshape(g.shape[:-2] + shape),
+    signature="a, b, out=None",
+    batched=True,
+)
+
+
+def linalg_outer(x1: Any, x2: Any, /) -> Array:
+    """``np.linalg.outer``: vectors only."""
+    x1, x2 = as_array(x1), as_array(x2)
+    if x1.ndim != 1 or x2.ndim != 1:
+        raise ValueError(
+            "Input arrays must be one-dimensional, but they are "
+            f"x1.ndim={x1.ndim} and x2.ndim={x2.ndim}."
+        )
+    return np.outer(x1, x2)
+
+
+composed(np.linalg.outer, linalg_outer)
+
+
+def kron_part(g: Array, other: Any, shape: Shape, own: int) -> Array:
+    """Axes of g come in pairs, one of each factor: those of `other` are summed with it."""
+    its = getattr(other, "shape", ())
+    ndim = max(len(shape), len(its))
+    if not shape or not its:
+        return g * other
+    mine = (1,) * (ndim - len(shape)) + shape
+    padded = (1,) * (ndim - len(its)) + its
+    batch = g.shape[: g.ndim - ndim]
+    pairs = zip(mine, padded, strict=True) if own == 0 else zip(padded, mine, strict=True)
+    apart = g.reshape(batch + tuple(extent for pair in pairs for extent in pair))
+    summed = [-2 * ndim + 2 * axis + 1 - own for axis in range(ndim)]
+    part = np.tensordot(apart, other.reshape(padded), (summed, list(range(ndim))))
+    return part.reshape(batch + shape)
+
+
+bilinear(
+    np.kron,
+    lambda g, b, shape: kron_part(g, b, shape, 0),
+    lambda g, a, shape: kron_part(g, a, shape, 1),
+    batched=True,
+)
+
+
+# ------------------------------------------------------------------------------------------ cross
+@primitive
+def cross_last(a: Array, b: Array) -> Array:
+    """Cross products of vectors of three in the last axes."""
+    return np.cross(a, b)
+
+
+# <g, da x b> = <b x g, da> and <g, a x db> = <g x a, db>
+bilinear(cross_last, lambda g, b: cross_last(b, g), lambda g, a: cross_last(g, a), batched=True)
+
+
+def cross(
+    a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
+) -> Array:
+    """``np.cross``; vectors of two, deprecated by NumPy, have a third component of zero."""
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    a, b = as_array(a), as_array(b)
+    if a.ndim < 1 or b.ndim < 1:
+        raise ValueError("At least one array has zero dimension")
+    a = np.moveaxis(a, positive_axis(axisa, a.ndim), -1)
+    b = np.moveaxis(b, positive_axis(axisb, b.ndim), -1)
+    lengths = a.shape[-1], b.shape[-1]
+    if not {*lengths} <= {2, 3}:
+        raise ValueError("incompatible dimensions for cross product\n(dimension must be 2 or 3)")
+    if lengths == (3, 3):
+        return np.moveaxis(cross_last(a, b), -1, axisc)
+    warnings.warn(
+        "Arrays of 2-dimensional vectors are deprecated. Use arrays of 3-dimensional vectors "
+        "instead. (deprecated in NumPy 2.0)",
+        DeprecationWarning,
+        stacklevel=4,
+    )
+    if lengths == (2, 2):
+        return a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
+    third = [np.zeros_like(v[..., :1]) for v in (a, b)]
+    a = a if lengths[0] == 3 else np.concatenate([a, third[0]], -1)
+    b = b if lengths[1] == 3 else np.concatenate([b, third[1]], -1)
+    return np.moveaxis(cross_last(a, b), -1, axisc)
+
+
+def linalg_cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
+    """``np.linalg.cross``: vectors of three only."""
+    x1, x2 = as_array(x1), as_array(x2)
+    if x1.shape[axis] != 3 or x2.shape[axis] != 3:
+        raise ValueError(
+            "Both input arrays must be (arrays of) 3-dimensional vectors, but they are "
+            f"{x1.shape[axis]} and {x2.shape[axis]} dimensional instead."
+        )
+    return np.cross(x1, x2, axis=axis)
+
+
+composed(np.cross, cross)
+composed(np.linalg.cross, linalg_cross)
+
+
+# -------------------------------------------------------------------------------------- multi_dot
+def chain_order(extents: list[int]) -> dict[tuple[int, int], int]:
+    """Where to split each part of a chain of matrices for the fewest multiplications.
+
+    Dynamic programming, as in Cormen et al., Introduction to Algorithms, 15.2; ties go to the
+    first split, as in NumPy.
+    """
+    count = len(extents) - 1
+    cost = {(i, i): 0.0 for i in range(count)}
+    split = {}
+    for length in range(1, count):
+        for i in range(count - length):
+            j = i + length
+            costs = [
+                cost[i, k] + cost[k + 1, j] + extents[i] * extents[k + 1] * extents[j + 1]
+                for k in range(i, j)
+            ]
+            cost[i, j] = min(costs)
+            split[i, j] = i + costs.index(cost[i, j])
+    return split
+
+
+def multi_dot(arrays: Any, *, out: Any = None) -> Array:
+    """``np.linalg.multi_dot``: the products that NumPy chooses, each a ``np.dot``."""
+    matrices = [as_array(array) for array in arrays]
+    if len(matrices) < 2:
+        raise ValueError("Expecting at least two arrays.")
+    first, final = matrices[0].ndim, matrices[-1].ndim
+    if len(matrices) == 2:
+        return into(out, np.dot(matrices[0], matrices[1]))
+    if first == 1:
+        matrices[0] = matrices[0].reshape(1, -1)
+    if final == 1:
+        matrices[-1] = matrices[-1].reshape(-1, 1)
+    for matrix in matrices:
+        if matrix.ndim != 2:
+            raise np.linalg.LinAlgError(
+                f"{matrix.ndim}-dimensional array given. Array must be two-dimensional"
+            )
+    extents = [matrix.shape[0] for matrix in matrices] + [matrices[-1].shape[1]]
+    if len(matrices) == 3:  # NumPy decides between two orders, and takes the second at a tie
+        n0, n1, n2, n3 = extents
+        left_first = n0 * n2 * (n1 + n3) < n1 * n3 * (n0 + n2)
+        split = {(0, 2): 1 if left_first else 0, (0, 1): 0, (1, 2): 1}
+    else:
+        split = chain_order(extents)
+
+    def product(i: int, j: int) -> Array:
+        if i == j:
+            return matrices[i]
+        k = split[i, j]
+        return np.dot(product(i, k), product(k + 1, j))
+
+    result = product(0, len(matrices) - 1)
+    if first == 1 or final == 1:
+        result = result.reshape(result.shape[1 if first == 1 else 0 : 1 if final == 1 else 2])
+    return into(out, result)
+
+
+composed(np.linalg.multi_dot, multi_dot)

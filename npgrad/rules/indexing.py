@@ -1,0 +1,291 @@
+"""Gathering: take, compress, delete, insert, the index grids, functions applied along axes.
+
+Basic and fancy ``x[index]`` and everything that writes into its argument live with the graph.
+
+Every transpose here is one primitive, `scatter_add`, whose specification is ``np.add.at`` on zeros;
+its own transpose is the gather it came from. Where positions cannot repeat, it assigns instead of
+adding. Rules may use ``g``, ``shape`` and NumPy's own parameter names.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from npgrad.primitives import primitive
+from npgrad.table import composed, linear
+
+Array = Any
+Shape = tuple[int, ...]
+
+# From about this many numbers on the compiled kernel is faster than np.add.at, its import included.
+KERNEL_SIZE = 4096
+
+
+def as_array(value: Any) -> Array:
+    """`value` itself if it is an array, recorded or not; a plain list or number as an array."""
+    return value if hasattr(value, "dtype") and hasattr(value, "ndim") else np.asarray(value)
+
+
+def negative_axis(axis: int, ndim: int) -> int:
+    """`axis` counted from the end, so that leading batch axes do not move it."""
+    return axis - ndim if axis >= 0 else axis
+
+
+def positive_axis(axis: int, ndim: int) -> int:
+    """`axis` counted from the front; NumPy's error when there is no such axis."""
+    if not -ndim <= axis < ndim:
+        raise np.exceptions.AxisError(axis, ndim)
+    return axis % ndim
+
+
+def into(out: Any, result: Array) -> Array:
+    """`result`, written into ``out=`` if there is one."""
+    if out is None:
+        return result
+    np.copyto(out, result)
+    return out
+
+
+# ------------------------------------------------------------------------ the one scatter primitive
+@primitive
+def gather(a: Array, index: Array, axis: int, unique: bool = False) -> Array:
+    """``np.take`` along a negative `axis`; `unique` promises that no position occurs twice."""
+    return np.take(a, index, axis=axis)
+
+
+@primitive
+def scatter_add(g: Array, index: Array, length: int, axis: int, unique: bool = False) -> Array:
+    """Zeros with `length` entries along `axis`, to which the entries of `g` are added at `index`.
+
+    The dimensions of ``index``, integers in ``-length <= i < length``, stand in `g` where the
+    result has `axis`, which is negative.
+    """
+    inner = g.shape[g.ndim + axis + 1 :]
+    lead = g.shape[: g.ndim - len(inner) - index.ndim]
+    rows = g.reshape((*lead, index.size, *inner))
+    index = index.reshape(-1)
+    if g.size >= KERNEL_SIZE and not unique and isinstance(g, np.ndarray):
+        from npgrad.kernels.scatter_add import scatter_rows  # reaches Numba: not for small ones
+
+        if not lead:
+            return scatter_rows(rows, index, length)
+        return np.moveaxis(scatter_rows(np.moveaxis(rows, axis, 0), index, length), 0, axis)
+    out = np.zeros_like(rows, shape=(*lead, length, *inner))
+    where = (..., index, *(slice(None),) * len(inner))
+    if unique:
+        out[where] = rows
+    else:
+        np.add.at(out, where, rows)
+    return out
+
+
+linear(
+    gather,
+    transpose=lambda g, shape, index, axis, unique: scatter_add(
+        g, index, shape[axis], axis, unique
+    ),
+    batched=True,
+)
+linear(
+    scatter_add,
+    transpose=lambda g, index, axis, unique: gather(g, index, axis, unique),
+    ignores=("length",),
+    batched=True,
+)
+
+
+def scatter(
+    g: Array, shape: Shape, index: Array, axis: int | None, *, unique: bool = False
+) -> Array:
+    """Transpose of taking `index` along `axis` (None: of the flattened array) of a `shape`."""
+    if axis is None or not shape:
+        flat = scatter_add(g, index, math.prod(shape), -1, unique)
+        return flat.reshape(flat.shape[:-1] + shape)
+    return scatter_add(g, index, shape[axis], negative_axis(axis, len(shape)), unique)
+
+
+# ------------------------------------------------------------------------- take and take_along_axis
+def take_transpose(g: Array, shape: Shape, indices: Any, axis: int | None, mode: str) -> Array:
+    """What was taken twice adds up, at the position that `mode` led to."""
+    index = as_array(indices)
+    if index.dtype.kind not in "iu":  # an empty list, or booleans
+        index = index.astype(np.intp)
+    length = math.prod(shape) if axis is None or not shape else shape[axis]
+    if mode == "wrap" and length:
+        index = index % length
+    elif mode == "clip" and length:
+        index = np.clip(index, 0, length - 1)
+    return scatter(g, shape, index, axis)
+
+
+def take_along_transpose(g: Array, shape: Shape, indices: Array, axis: int | None) -> Array:
+    """An index for every number: its line and its place there are one place in the flat result."""
+    if axis is None:
+        return scatter(g, shape, indices, None)
+    ndim, axis = len(shape), negative_axis(axis, len(shape))
+    length, batch = shape[axis], g.shape[: g.ndim - ndim]
+    moved = np.moveaxis(g, axis, -1)
+    lines = moved.shape[len(batch) : -1]
+    index = np.broadcast_to(np.moveaxis(indices, axis, -1), moved.shape[len(batch) :])
+    starts = np.arange(math.prod(lines)).reshape((*lines, 1)) * length
+    flat = scatter_add(
+        moved.reshape((*batch, -1)),
+        (index % max(length, 1) + starts).reshape(-1),
+        math.prod(lines) * length,
+        -1,
+    )
+    return np.moveaxis(flat.reshape((*batch, *lines, length)), -1, axis)
+
+
+linear(
+    np.take,
+    signature="a, indices, axis=None, out=None, mode='raise'",
+    transpose=take_transpose,
+    batched=True,
+)
+linear(np.take_along_axis, transpose=take_along_transpose, batched=True)
+
+
+# --------------------------------------------------------------------------- parts chosen by a mask
+def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -> Array:
+    """``np.compress``: the positions are those of the true entries."""
+    condition = as_array(condition)
+    if condition.ndim != 1:
+        raise ValueError("condition must be a 1-d array")
+    a = as_array(a)
+    if axis is None:
+        a, axis = np.ravel(a), -1
+    axis = positive_axis(axis, a.ndim) - a.ndim
+    return into(out, gather(a, np.flatnonzero(condition), axis, True))
+
+
+composed(np.compress, compress)
+composed(
+    np.extract,
+    lambda condition, arr: gather(
+        np.ravel(as_array(arr)), np.flatnonzero(as_array(condition)), -1, True
+    ),
+)
+
+
+# ---------------------------------------------------------------------------------- delete, insert
+def delete_transpose(g: Array, shape: Shape, obj: Any, axis: int | None) -> Array:
+    """What was left goes back to where it was; what was deleted gets nothing."""
+    length = math.prod(shape) if axis is None else shape[axis]
+    return scatter(g, shape, np.delete(np.arange(length), obj), axis, unique=True)
+
+
+linear(np.delete, transpose=delete_transpose, batched=True)
+
+
+def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
+    """``np.insert``, whose positions are worked out as NumPy does."""
+    arr = as_array(arr)
+    if axis is None:
+        arr, axis = np.ravel(arr), 0
+    ndim = arr.ndim
+    axis = positive_axis(axis, ndim)
+    length = arr.shape[axis]
+    if isinstance(obj, slice):
+        where = np.arange(*obj.indices(length), dtype=np.intp)
+    else:
+        where = np.array(obj)
+        if where.dtype == bool:
+            where = np.flatnonzero(obj)
+    if where.ndim > 1:
+        raise ValueError("index array argument obj to insert must be one dimensional or scalar")
+    if where.size and (where.min() < -length or where.max() > length):
+        raise IndexError(f"index {obj} is out of bounds for axis {axis} with size {length}")
+    values = as_array(values)
+    if values.dtype != arr.dtype:
+        values = values.astype(arr.dtype)
+    before, after = (slice(None),) * axis, arr.shape[axis + 1 :]
+    if where.size == 1:
+        start = int(where.reshape(-1)[0])
+        start += length if start < 0 else 0
+        values = values.reshape((1,) * (ndim - values.ndim) + values.shape)
+        if where.ndim == 0:
+            values = np.moveaxis(values, 0, axis)
+        block = (*arr.shape[:axis], values.shape[axis], *after)
+        return np.concatenate(
+            [
+                arr[(*before, slice(None, start))],
+                np.broadcast_to(values, block),
+                arr[(*before, slice(start, None))],
+            ],
+            axis,
+        )
+    where = where.astype(np.intp)
+    where[where < 0] += length
+    count = len(where)
+    where[np.argsort(where, kind="stable")] += np.arange(count)
+    source = np.empty(length + count, np.intp)
+    old = np.ones(length + count, bool)
+    old[where] = False
+    source[where] = length + np.arange(count)
+    source[old] = np.arange(length)
+    block = np.broadcast_to(values, (*arr.shape[:axis], count, *after))
+    return gather(np.concatenate([arr, block], axis), source, axis - ndim, True)
+
+
+composed(np.insert, insert)
+
+
+# ------------------------------------------------------------------------------------- index grids
+def open_grid(*args: Any) -> tuple[Array, ...]:
+    """``np.ix_``: each sequence along an axis of its own; masks become positions."""
+    grids = []
+    for place, arg in enumerate(args):
+        sequence = as_array(arg)
+        if sequence.ndim != 1:
+            raise ValueError("Cross index must be 1 dimensional")
+        if sequence.size == 0 and not hasattr(arg, "dtype"):
+            sequence = sequence.astype(np.intp)
+        if sequence.dtype.kind == "b":
+            (sequence,) = sequence.nonzero()
+        shape = (1,) * place + (sequence.size,) + (1,) * (len(args) - place - 1)
+        grids.append(sequence.reshape(shape))
+    return tuple(grids)
+
+
+composed(np.ix_, open_grid)
+
+
+# ------------------------------------------------------------------------- functions applied along
+def apply_along_axis(
+    func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any
+) -> Array:
+    """``np.apply_along_axis``: a call for each line, as NumPy does, and a stack of the results."""
+    arr = as_array(arr)
+    axis = positive_axis(axis, arr.ndim)
+    moved = np.moveaxis(arr, axis, -1)
+    lead = moved.shape[:-1]
+    if 0 in lead:
+        raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
+    lines = [as_array(func1d(moved[at], *args, **kwargs)) for at in np.ndindex(lead)]
+    inner = lines[0].shape
+    out = np.stack(lines).reshape(lead + inner)
+    return np.moveaxis(out, range(-len(inner), 0), range(axis, axis + len(inner)))
+
+
+def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Array:
+    """``np.apply_over_axes``: one call after another, axes of length one kept."""
+    result = as_array(a)
+    ndim = result.ndim
+    for axis in np.atleast_1d(axes):
+        axis = int(axis) + ndim if axis < 0 else int(axis)
+        reduced = func(result, axis)
+        if reduced.ndim != result.ndim:
+            reduced = np.expand_dims(reduced, axis)
+            if reduced.ndim != result.ndim:
+                raise ValueError("function is not returning an array of the correct shape")
+        result = reduced
+    return result
+
+
+composed(np.apply_along_axis, apply_along_axis)
+composed(np.apply_over_axes, apply_over_axes)

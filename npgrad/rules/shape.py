@@ -1,0 +1,527 @@
+"""Movement: reshape, transpose, flip, roll, repeat, diagonals, windows: transposes of linear maps.
+
+Functions whose result can be a view of the argument are primitives declared ``view=True``, or are
+composed of such and of slices, so that a recorded view aliases as NumPy's does. Padding has its own
+chapter, `padding`; joining and cutting apart are in `joining` (its inverse, `np.split`, is here,
+because the pieces are views).
+
+Rules may use ``g``, ``shape`` and NumPy's own parameter names; g may carry leading batch axes, so
+axes are counted from the end.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from npgrad.primitives import primitive
+from npgrad.rules.indexing import as_array, negative_axis, positive_axis, scatter
+from npgrad.table import composed, linear, reverse
+
+Array = Any
+Axes = int | tuple[int, ...] | None
+Shape = tuple[int, ...]
+
+
+def axes_tuple(axis: Axes, ndim: int) -> tuple[int, ...]:
+    """`axis`, one or several, counted from the end."""
+    axes = axis if isinstance(axis, tuple | list) else (axis,)
+    return tuple(negative_axis(one, ndim) for one in axes)
+
+
+def with_batch(g: Array, ndim: int, shape: Shape) -> Array:
+    """`g`, the cotangent of an output of `ndim` dimensions, reshaped to `shape`."""
+    return g.reshape(g.shape[: g.ndim - ndim] + shape)
+
+
+# ----------------------------------------------------------------------------- reshape and ravel
+# Other orders than "C" are transposes round a reshape in order "C": copies and views fall as
+# NumPy's do, and batch axes stay in front. `target` is NumPy's `shape`, a name that rules cannot use.
+@primitive
+def reshape_rows(a: Array, target: Shape, copy: bool | None = None) -> Array:
+    """``np.reshape`` in order "C"."""
+    return np.reshape(a, target) if copy is None else np.reshape(a, target, copy=copy)
+
+
+@primitive
+def ravel_rows(a: Array) -> Array:
+    """``np.ravel`` in order "C": unlike a reshape, it copies what is not contiguous."""
+    return np.ravel(a)
+
+
+linear(
+    reshape_rows,
+    transpose=lambda g, shape, target: with_batch(g, len(target), shape),
+    ignores=("copy",),
+    batched=True,
+    view=True,
+)
+linear(
+    ravel_rows,
+    transpose=lambda g, shape: g.reshape(g.shape[:-1] + shape),
+    batched=True,
+    view=True,
+)
+
+
+def reshape(
+    a: Any,
+    /,
+    shape: Any = None,
+    order: str = "C",
+    *,
+    newshape: Any = None,
+    copy: bool | None = None,
+) -> Array:
+    """``np.reshape``."""
+    if shape is None:
+        shape = newshape  # its name until NumPy 2.1
+    target = tuple(shape) if hasattr(shape, "__len__") else (shape,)
+    if order == "C":
+        return reshape_rows(a, target, copy)
+    a = as_array(a)
+    if order == "A":
+        order = "F" if a.flags.fnc else "C"
+    if order != "F":
+        return reshape_rows(a, target, copy) if order == "C" else np.reshape(0.0, 1, order=order)
+    return np.transpose(reshape_rows(np.transpose(a), target[::-1], copy))
+
+
+def ravel(a: Any, order: str = "C") -> Array:
+    """``np.ravel``; order "K" takes the axes from the widest stride to the narrowest."""
+    if order == "C":
+        return ravel_rows(a)
+    a = as_array(a)
+    if order == "F" or (order == "A" and a.flags.fnc):
+        return ravel_rows(np.transpose(a))
+    if order == "K":
+        steps = a.strides
+        return ravel_rows(np.transpose(a, sorted(range(a.ndim), key=lambda i: -abs(steps[i]))))
+    return ravel_rows(a)
+
+
+composed(np.reshape, reshape)
+composed(np.ravel, ravel)
+
+
+def resize_body(a: Any, new_shape: Any) -> Array:
+    """``np.resize``: the flattened array over and over, or cut off."""
+    flat = np.ravel(as_array(a))
+    target = tuple(new_shape) if hasattr(new_shape, "__len__") else (new_shape,)
+    if any(extent < 0 for extent in target):
+        raise ValueError("all elements of `new_shape` must be non-negative")
+    size = math.prod(target)
+    if flat.size == 0:
+        return np.zeros_like(flat, shape=target)
+    return np.reshape(np.tile(flat, -(-size // flat.size))[:size], target)
+
+
+composed(np.resize, resize_body)
+
+
+# -------------------------------------------------------------------------- axes made and dropped
+def unsqueeze(g: Array, shape: Shape, axis: Axes) -> Array:
+    """Transpose of ``np.squeeze``."""
+    if axis is None:
+        dropped = shape.count(1)
+    else:
+        dropped = len(axis) if isinstance(axis, tuple) else 1
+    return with_batch(g, len(shape) - dropped, shape)
+
+
+linear(np.squeeze, transpose=unsqueeze, batched=True, view=True)
+linear(
+    np.expand_dims,
+    transpose=lambda g, shape, axis: with_batch(
+        g, len(shape) + (len(axis) if isinstance(axis, tuple | list) else 1), shape
+    ),
+    batched=True,
+    view=True,
+)
+
+
+def each(lift: Any) -> Any:
+    """A function of several arrays that lifts each; one alone is not put into a tuple."""
+
+    def atleast(*arys: Any) -> Any:
+        lifted = tuple(lift(as_array(array)) for array in arys)
+        return lifted[0] if len(lifted) == 1 else lifted
+
+    return atleast
+
+
+def lift_1d(a: Array) -> Array:
+    """A number becomes an array of one."""
+    return a if a.ndim else a.reshape(1)
+
+
+def lift_2d(a: Array) -> Array:
+    """New axes stand in front."""
+    return a if a.ndim >= 2 else a.reshape((1,) * (2 - a.ndim) + a.shape)
+
+
+def lift_3d(a: Array) -> Array:
+    """A vector goes into the middle, a matrix in front."""
+    if a.ndim >= 3:
+        return a
+    return a.reshape(((1, 1, 1), (1, *a.shape, 1), (*a.shape, 1))[a.ndim])
+
+
+composed(np.atleast_1d, each(lift_1d))
+composed(np.atleast_2d, each(lift_2d))
+composed(np.atleast_3d, each(lift_3d))
+
+
+# ----------------------------------------------------------------------------------- permutations
+def undo_transpose(g: Array, shape: Shape, axes: tuple[int, ...] | None) -> Array:
+    """Inverse permutation."""
+    ndim = len(shape)
+    batch = g.ndim - ndim
+    if axes is None:
+        return g.transpose((*range(batch), *range(g.ndim - 1, batch - 1, -1)))
+    inverse = [0] * ndim
+    for place, axis in enumerate(axes):
+        inverse[axis % ndim] = batch + place
+    return g.transpose((*range(batch), *inverse))
+
+
+linear(np.transpose, transpose=undo_transpose, batched=True, view=True)  # also np.permute_dims
+linear(
+    np.swapaxes,
+    transpose=lambda g, shape, axis1, axis2: g.swapaxes(
+        negative_axis(axis1, len(shape)), negative_axis(axis2, len(shape))
+    ),
+    batched=True,
+    view=True,
+)
+composed(np.moveaxis)  # their own bodies are one transpose
+composed(np.rollaxis)
+
+
+def matrix_transpose(x: Any, /) -> Array:
+    """``np.matrix_transpose``: the last two axes swapped."""
+    x = as_array(x)
+    if x.ndim < 2:
+        raise ValueError(f"Input array must be at least 2-dimensional, but it is {x.ndim}")
+    return x.swapaxes(-1, -2)
+
+
+composed(np.matrix_transpose, matrix_transpose)
+composed(np.linalg.matrix_transpose, matrix_transpose)
+composed(np.flip)  # a slice with negative steps: a view
+
+
+def flipped(axis: int, least: int) -> Any:
+    """``np.flipud`` and ``np.fliplr``."""
+
+    def flip(m: Any) -> Array:
+        m = as_array(m)
+        if m.ndim < least:
+            raise ValueError(f"Input must be >= {least}-d.")
+        return m[(slice(None),) * axis + (slice(None, None, -1),)]
+
+    return flip
+
+
+composed(np.flipud, flipped(0, 1))
+composed(np.fliplr, flipped(1, 2))
+
+
+def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
+    """``np.rot90``: flips and a swap of axes, all of them views."""
+    m = as_array(m)
+    if len(axes) != 2:
+        raise ValueError("len(axes) must be 2.")
+    first, second = (positive_axis(axis, m.ndim) for axis in axes)
+    if first == second:
+        raise ValueError("Axes must be different.")
+    turns = k % 4
+    if turns == 0:
+        return m[:]
+    if turns == 2:
+        return np.flip(np.flip(m, first), second)
+    if turns == 1:
+        return np.flip(m, second).swapaxes(first, second)
+    return np.flip(m.swapaxes(first, second), second)
+
+
+composed(np.rot90, rot90)
+
+
+def unroll(g: Array, shape: Shape, shift: Any, axis: Axes) -> Array:
+    """Roll the other way."""
+    back = np.negative(shift)
+    if axis is not None:
+        return np.roll(g, back, axes_tuple(axis, len(shape)))
+    flat = g.reshape((*g.shape[: g.ndim - len(shape)], -1))
+    return np.roll(flat, int(np.sum(back)), -1).reshape(g.shape)
+
+
+linear(np.roll, transpose=unroll, batched=True)
+
+
+# ------------------------------------------------------------------------------------ broadcasting
+# The transpose, a sum over the repeated axes, is what the graph does to every cotangent.
+linear(
+    np.broadcast_to,
+    transpose={"array": lambda g: g},
+    ignores=("shape", "subok"),
+    batched=True,
+    view=True,
+)
+
+
+def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Array, ...]:
+    """``np.broadcast_arrays``."""
+    arrays = [as_array(arg) for arg in args]
+    target = np.broadcast_shapes(*(array.shape for array in arrays))
+    return tuple(a if a.shape == target else np.broadcast_to(a, target) for a in arrays)
+
+
+def meshgrid(
+    *xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy"
+) -> tuple[Array, ...]:
+    """``np.meshgrid``."""
+    if indexing not in ("xy", "ij"):
+        raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
+    ndim = len(xi)
+    places = list(range(ndim))
+    if indexing == "xy" and ndim > 1:
+        places[:2] = [1, 0]
+    grids: tuple[Array, ...] = tuple(
+        as_array(x).reshape((1,) * place + (-1,) + (1,) * (ndim - place - 1))
+        for x, place in zip(xi, places, strict=True)
+    )
+    if not sparse:
+        grids = np.broadcast_arrays(*grids)
+    return tuple(grid.copy() for grid in grids) if copy else tuple(grids)
+
+
+composed(np.broadcast_arrays, broadcast_arrays)
+composed(np.meshgrid, meshgrid)
+
+
+# ------------------------------------------------------------------------------- copies that add up
+def untile(g: Array, shape: Shape, reps: Any) -> Array:
+    """Sum over the tiles."""
+    counts = tuple(reps) if hasattr(reps, "__len__") else (reps,)
+    ndim = max(len(counts), len(shape))
+    counts = (1,) * (ndim - len(counts)) + counts
+    padded = (1,) * (ndim - len(shape)) + shape
+    tiles = tuple(extent for pair in zip(counts, padded, strict=True) for extent in pair)
+    batch = g.shape[: g.ndim - ndim]
+    repeated = tuple(2 * (axis - ndim) for axis in range(ndim) if counts[axis] != 1)
+    return g.reshape(batch + tiles).sum(axis=repeated).reshape(batch + shape)
+
+
+def unrepeat(g: Array, shape: Shape, repeats: Any, axis: int | None) -> Array:
+    """Sum over the copies of each entry."""
+    length = math.prod(shape) if axis is None or not shape else shape[axis]
+    if np.size(repeats) > 1:
+        index = np.repeat(np.arange(length), repeats)
+        return scatter(g, shape, index, axis)
+    count = int(np.reshape(repeats, -1)[0]) if np.ndim(repeats) else int(repeats)
+    if axis is None or not shape:
+        return g.reshape((*g.shape[:-1], length, count)).sum(axis=-1).reshape(g.shape[:-1] + shape)
+    axis = negative_axis(axis, len(shape))
+    before, after = g.shape[: g.ndim + axis], g.shape[g.ndim + axis + 1 :]
+    return g.reshape((*before, length, count, *after)).sum(axis=axis)
+
+
+linear(np.tile, transpose={"A": untile}, batched=True)
+linear(np.repeat, transpose=unrepeat, batched=True)
+
+
+# ---------------------------------------------------------------------- diagonals and triangles
+@primitive
+def embed_diagonal(v: Array, rows: int, columns: int, offset: int = 0) -> Array:
+    """Zeros of ``(..., rows, columns)`` with the last axis of `v` on the diagonal `offset`."""
+    lead = v.shape[:-1]
+    flat = np.zeros_like(v, shape=(*lead, rows * columns))
+    start = offset if offset >= 0 else -offset * columns
+    flat[..., start : start + v.shape[-1] * (columns + 1) : columns + 1] = v
+    return flat.reshape((*lead, rows, columns))
+
+
+def undiagonal(g: Array, shape: Shape, offset: int, axis1: int, axis2: int) -> Array:
+    """Transpose of ``np.diagonal``."""
+    first, second = axes_tuple((axis1, axis2), len(shape))
+    full = embed_diagonal(g, shape[first], shape[second], offset)
+    if (first, second) == (-2, -1):
+        return full
+    return np.moveaxis(full, (-2, -1), (first, second))
+
+
+def untrace(g: Array, shape: Shape, offset: int, axis1: int, axis2: int) -> Array:
+    """Transpose of ``np.trace``: g along the diagonal."""
+    rows, columns = shape[axis1], shape[axis2]
+    count = max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
+    along = np.broadcast_to(g[..., None], (*g.shape, count))
+    return undiagonal(along, shape, offset, axis1, axis2)
+
+
+linear(
+    embed_diagonal,
+    transpose=lambda g, offset: np.diagonal(g, offset, -2, -1),
+    ignores=("rows", "columns"),
+    batched=True,
+)
+linear(np.diagonal, transpose=undiagonal, batched=True, view=True)
+linear(np.trace, transpose=untrace, ignores=("dtype",), batched=True)
+
+
+def diag(v: Any, k: int = 0) -> Array:
+    """``np.diag``: builds a matrix from a vector, takes the diagonal (a view) of a matrix."""
+    v = as_array(v)
+    if v.ndim == 2:
+        return np.diagonal(v, k)
+    if v.ndim != 1:
+        raise ValueError("Input must be 1- or 2-d.")
+    side = v.shape[0] + abs(k)
+    return embed_diagonal(v, side, side, k)
+
+
+def diagflat(v: Any, k: int = 0) -> Array:
+    """``np.diagflat``."""
+    flat = np.ravel(as_array(v))
+    side = flat.shape[0] + abs(k)
+    return embed_diagonal(flat, side, side, k)
+
+
+composed(np.diag, diag)
+composed(np.diagflat, diagflat)
+composed(np.linalg.diagonal)
+composed(np.linalg.trace)
+linear(np.tril, transpose=lambda g, k: np.tril(g, k), batched=True)
+linear(np.triu, transpose=lambda g, k: np.triu(g, k), batched=True)
+
+
+# ------------------------------------------------------------------------------ pieces and windows
+def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
+    """``np.array_split``: slices, which are views."""
+    ary = as_array(ary)
+    axis = positive_axis(axis, ary.ndim)
+    length = ary.shape[axis]
+    if np.ndim(indices_or_sections):
+        cuts = [0, *indices_or_sections, length]
+    else:
+        sections = int(indices_or_sections)
+        if sections <= 0:
+            raise ValueError("number sections must be larger than 0.")
+        size, longer = divmod(length, sections)
+        cuts = [i * size + min(i, longer) for i in range(sections + 1)]
+    before = (slice(None),) * axis
+    return [ary[(*before, slice(a, b))] for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
+
+
+composed(np.array_split, array_split)
+composed(np.split)  # checks, then array_split
+composed(np.hsplit)
+composed(np.vsplit)
+composed(np.dsplit)
+if hasattr(np, "unstack"):  # NumPy 2.1
+    composed(np.unstack)
+
+
+def trim_zeros(filt: Any, trim: str = "fb", axis: Axes = None) -> Array:
+    """``np.trim_zeros``: which zeros go is read from the values, which are then cut out."""
+    filt = as_array(filt)
+    trim = trim.lower()
+    if trim not in ("fb", "bf", "f", "b"):
+        raise ValueError(f"unexpected character(s) in `trim`: {trim!r}")
+    places = np.nonzero(filt)
+    axes = range(filt.ndim) if axis is None else axes_tuple(axis, filt.ndim)
+    index = [slice(None)] * filt.ndim
+    for one in axes:
+        found = places[one]
+        start, stop = (int(found.min()), int(found.max()) + 1) if found.size else (0, 0)
+        index[one] = slice(start if "f" in trim else None, stop if "b" in trim else None)
+    if not places[0].size and trim == "f":  # all of it is in front
+        for one in axes:
+            index[one] = slice(filt.shape[one], None)
+    return filt[tuple(index)]
+
+
+composed(np.trim_zeros, trim_zeros)
+
+
+@primitive
+def overlap_add(g: Array, axis: int) -> Array:
+    """The windows in the last axis of `g` added up where they overlap along `axis`.
+
+    `axis` is negative and counts in the result. The loop runs over the window or over the
+    positions, whichever is fewer: at most the square root of ``g.size`` steps.
+    """
+    windows = np.moveaxis(g, axis - 1, -2)
+    count, width = windows.shape[-2:]
+    out = np.zeros_like(windows, shape=(*windows.shape[:-2], count + width - 1))
+    if width <= count:
+        for j in range(width):
+            out[..., j : j + count] += windows[..., j]
+    else:
+        for i in range(count):
+            out[..., i : i + width] += windows[..., i, :]
+    return np.moveaxis(out, -1, axis)
+
+
+sliding_window_view = np.lib.stride_tricks.sliding_window_view
+linear(
+    overlap_add,
+    transpose=lambda g, shape, axis: sliding_window_view(g, shape[-1], axis=axis),
+    batched=True,
+)
+
+
+def unslide(g: Array, shape: Shape, window_shape: Any, axis: Axes) -> Array:
+    """Transpose of ``sliding_window_view``: what several windows saw adds up, an axis at a time."""
+    count = len(window_shape) if hasattr(window_shape, "__len__") else 1
+    ndim = len(shape)
+    axes = range(-ndim, 0) if axis is None else axes_tuple(axis, ndim)
+    for left, one in enumerate(reversed(axes)):
+        g = overlap_add(g, one - (count - 1 - left))
+    return g
+
+
+linear(
+    sliding_window_view,
+    transpose=unslide,
+    ignores=("subok", "writeable"),
+    batched=True,
+    view=True,
+)
+
+
+# --------------------------------------------------------------------------- copies, casts, powers
+linear(np.copy, transpose=lambda g: g, ignores=("order", "subok"), batched=True)
+if hasattr(np, "astype"):  # NumPy 2.1
+    linear(
+        np.astype,
+        transpose=lambda g: g,
+        ignores=("dtype", "copy", "device"),
+        batched=True,
+    )
+
+
+def power_slopes(y: Array, increasing: bool) -> Array:
+    """Derivatives of the columns of a Vandermonde matrix from power 1 on, in rising order."""
+    rising = y if increasing else y[:, ::-1]
+    return rising[:, :-1] * np.cumsum(np.ones_like(rising[:1, 1:]), axis=1)
+
+
+def vander_vjp(g: Array, y: Array, increasing: bool) -> Array:
+    """The powers' slopes, from the powers themselves: right at x = 0."""
+    rising = g if increasing else g[:, ::-1]
+    return (rising[:, 1:] * power_slopes(y, increasing)).sum(axis=1)
+
+
+def vander_jvp(g: Array, y: Array, increasing: bool) -> Array:
+    """Each column moves by its slope, the column of ones not at all."""
+    moved = np.concatenate(
+        [np.zeros_like(y[:, :1]), g[:, None] * power_slopes(y, increasing)], axis=1
+    )
+    return moved if increasing else moved[:, ::-1]
+
+
+reverse(np.vander, vander_vjp, vander_jvp, ignores=("N",))
