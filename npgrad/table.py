@@ -392,3 +392,7 @@ def flat(fun: Any, reason: str) -> Rule:
 def refused(fun: Any, reason: str) -> Rule:
     """Decide a function that raises NoDerivative when given a recorded array."""
     return _decide(Rule("refused", fun, reason=reason))
+
+
+# What the graph calls for ``ufunc.reduce`` and the other methods; the rules' chapters fill it in.
+ufunc_methods: dict[str, Function] = {}

@@ -1,0 +1,249 @@
+"""`GradArray`: a handle on a recorded value, and the doors that must not leak one.
+
+A handle is an array and its node. What the node's rules keep are arrays, never handles; a handle
+whose root was written to through another handle refreshes itself (see `views`). The operators and
+NumPy's protocols are put on the class by `operators`, the methods by `npgrad.methods`.
+"""
+
+from __future__ import annotations
+
+import copy
+import numbers
+from collections.abc import Iterator
+from typing import Any
+from weakref import ref
+
+from ..errors import GradientLost
+from . import backend
+from .node import Leaf, Node, recorded_at
+
+
+class GradArray:
+    """An array whose operations are recorded, so that they can be differentiated.
+
+    It behaves as a NumPy array does: operators, indexing, in-place writes and views, methods, and
+    every function of NumPy's that dispatches on its protocols. `npgrad.array` makes one; the
+    transforms (`npgrad.grad`, `npgrad.vjp`, ...) hand one to the function they differentiate.
+
+    A recorded float never leaves in silence: ``float(x)``, ``np.asarray(x)``, ``plain[0] = x``
+    raise `npgrad.errors.GradientLost`; `npgrad.value` is the way out.
+
+    Examples
+    --------
+    >>> import numpy as np, npgrad
+    >>> x = npgrad.array([1.0, 2.0])
+    >>> np.sum(np.sin(x) * x).backward()[x]
+    array([1.38177329, 0.07700375])
+    """
+
+    __slots__ = ("__weakref__", "_array", "_node", "_view")
+
+    # Not `_array` when `_view` is set: ask `current(handle)` first.
+    _array: Any
+    _node: Node | None
+    _view: Any
+
+    def __init__(self, array: Any, node: Node | None) -> None:
+        self._array = array
+        self._node = node
+        self._view = None
+
+    # -- what NumPy users read ------------------------------------------------------------------
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Tuple of array dimensions."""
+        return backend.describe(storage(self))[0]
+
+    @shape.setter
+    def shape(self, shape: Any) -> None:
+        raise AttributeError("npgrad: x.shape cannot be assigned; use x = x.reshape(shape)")
+
+    @property
+    def dtype(self) -> Any:
+        """Data type of the elements."""
+        return backend.describe(storage(self))[1]
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        size = 1
+        for extent in self.shape:
+            size *= extent
+        return size
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        return int(self.dtype.itemsize)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self.size * self.itemsize
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Bytes to step along each axis."""
+        return getattr(storage(self), "strides", ())
+
+    @property
+    def flags(self) -> Any:
+        """Memory layout of the value."""
+        return storage(self).flags
+
+    @property
+    def device(self) -> Any:
+        """Where the array lives: ``"cpu"``, or a device."""
+        return getattr(storage(self), "device", "cpu")
+
+    @property
+    def base(self) -> None:
+        """None: the plain buffer underneath is not handed out."""
+        return None
+
+    def __len__(self) -> int:
+        shape = self.shape
+        if not shape:
+            raise TypeError("len() of unsized object")
+        return shape[0]
+
+    def __bool__(self) -> bool:
+        return bool(plain(self))
+
+    def __int__(self) -> int:
+        return int(plain(self))
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self.shape:
+            raise TypeError("iteration over a 0-d array")
+        return (self[i] for i in range(self.shape[0]))  # type: ignore[index]
+
+    def __contains__(self, item: Any) -> bool:
+        return bool((plain(self) == unwrap(item)).any())
+
+    def __hash__(self) -> int:
+        return id(self) >> 4  # by identity, unlike ndarray: a GradArray is the key of a GradStore
+
+    def __repr__(self) -> str:
+        value = plain(self)
+        text = repr(value)
+        if not text.startswith("array("):
+            text = f"array({text})" if backend.is_scalar(value) else text
+        return "Grad" + text[0].upper() + text[1:]
+
+    def __str__(self) -> str:
+        return str(plain(self))
+
+    def __format__(self, spec: str) -> str:
+        value = plain(self)
+        if spec and self.shape == ():
+            return format(value.item() if hasattr(value, "item") else value, spec)
+        return format(value, spec)
+
+    def __dir__(self) -> list[str]:
+        return sorted(set(object.__dir__(self)))
+
+    # -- doors --------------------------------------------------------------------------------
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        if self._node is not None or (self._view is not None and self._view.root.node is not None):
+            raise GradientLost(lost(self, "np.asarray(x), or storing x in a plain array or list,"))
+        return export(self, dtype, copy)
+
+    def __float__(self) -> float:
+        raise GradientLost(lost(self, "float(x), as math.sin(x) and '%f' % x call it,"))
+
+    def __complex__(self) -> complex:
+        raise GradientLost(lost(self, "complex(x), as cmath functions call it,"))
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        if not is_public_leaf(self):
+            raise GradientLost(lost(self, "pickling x"))
+        return leaf, (backend.snapshot(plain(self)), True)
+
+    def __copy__(self) -> Any:
+        return self.copy()  # type: ignore[attr-defined]
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        if is_public_leaf(self):
+            twin = leaf(copy.deepcopy(plain(self)), True)
+        else:
+            twin = self.copy()  # type: ignore[attr-defined]
+        memo[id(self)] = twin
+        return twin
+
+
+numbers.Number.register(GradArray)  # np.isscalar and isinstance checks of numeric code
+
+
+def storage(handle: GradArray) -> Any:
+    """An array of the handle's shape and dtype, whose contents may be out of date."""
+    array = handle._array
+    return array if array is not None else handle._view.peek()
+
+
+def current(handle: GradArray) -> tuple[Any, Node | None]:
+    """The handle's array and node as of now."""
+    if handle._view is not None:
+        handle._view.refresh(handle)
+    return handle._array, handle._node
+
+
+def plain(handle: GradArray) -> Any:
+    """The handle's array as of now; not to be written to."""
+    return current(handle)[0]
+
+
+def unwrap(value: Any) -> Any:
+    """The array of a handle; anything else as it is."""
+    return plain(value) if type(value) is GradArray else value
+
+
+def leaf(array: Any, public: bool = False, origin: Node | None = None) -> GradArray:
+    """A new leaf holding `array`; `origin` is the outer node that it stands for, if any."""
+    shape, dtype = backend.describe(array)
+    op = Leaf(public)
+    parents = () if origin is None else (origin,)
+    handle = GradArray(array, Node(op, parents, (), shape, dtype, None, 0))
+    op.handle = ref(handle)
+    return handle
+
+
+def leaf_node(handle: GradArray) -> Node | None:
+    """The node of the leaf that `handle` was before any write to it; None if it never was one."""
+    node = handle._node if handle._view is None else handle._view.first_node()
+    return node if node is not None and type(node.op) is Leaf else None
+
+
+def is_public_leaf(handle: GradArray) -> bool:
+    """Whether `npgrad.array` made it, outside any transform or tape, and nothing wrote to it."""
+    node = current(handle)[1]
+    return node is not None and type(node.op) is Leaf and node.op.public
+
+
+def export(handle: GradArray, dtype: Any, copy: bool | None) -> Any:
+    """The plain array of a constant, shared with it as NumPy shares memory."""
+    from .views import share  # views knows this module
+
+    array = share(handle)
+    if dtype is not None and array.dtype != dtype:
+        return array.astype(dtype)
+    return backend.snapshot(array) if copy else array
+
+
+def lost(handle: GradArray, what: str) -> str:
+    """The message of a door that stays shut."""
+    node = current(handle)[1]
+    where = recorded_at(node)
+    name = f"a recorded {node.dtype}{list(node.shape)} ({node.op.name})" if node else "x"
+    return (
+        f"npgrad: {what} would cut the gradient of {name} in silence.{where} Instead: NumPy's own "
+        "function (np.sin(x), not math.sin(x)); np.stack([...]) of a list of results, not "
+        "np.array([...]); np.zeros(shape, like=x) or np.zeros_like(x) for a buffer to write into; "
+        "npgrad.wrap(f) for code that makes its own buffers; npgrad.value(x) to cut the gradient "
+        "on purpose."
+    )

@@ -1,0 +1,298 @@
+"""What the graph must know of an array library, and the only place where it asks.
+
+A value is an array of NumPy (or of a library with its protocols), one of its scalars, or a Python
+float or complex, which stays what it is because NumPy treats it as weak (NEP 50).
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+Array = Any
+Index = Any
+Shape = tuple[int, ...]
+
+FLOAT = np.dtype(np.float64)
+COMPLEX = np.dtype(np.complex128)
+
+# Types that may stand beside a recorded array as they are. Everything else takes the slow door.
+NUMBERS = frozenset({float, int, complex, bool})
+GENERIC = frozenset(
+    {
+        np.float16,
+        np.float32,
+        np.float64,
+        np.longdouble,
+        np.complex64,
+        np.complex128,
+        np.clongdouble,
+        np.bool_,
+        np.int8,
+        np.int16,
+        np.int32,
+        np.int64,
+        np.uint8,
+        np.uint16,
+        np.uint32,
+        np.uint64,
+        np.intp,
+        np.longlong,
+        np.ulonglong,
+    }
+)
+PLAIN = NUMBERS | GENERIC | {np.ndarray}
+SCALARS = NUMBERS | GENERIC
+
+DEVICE_LIBRARIES = frozenset({"cupy"})  # their arrays are made by their own namespace
+COPIED_BYTES = 16 * 1024  # plain operands up to this size are copied, larger ones fingerprinted
+WHOLE_BYTES = 1 << 20  # fingerprints read everything up to this size
+SAMPLES = 4096  # and about this many elements above it
+SMALL_BYTES = 4096  # regions up to this size are copied out of a written buffer
+
+
+def describe(value: Array) -> tuple[Shape, np.dtype[Any]]:
+    """Shape and dtype of `value`, Python numbers included."""
+    try:
+        return value.shape, value.dtype
+    except AttributeError:
+        return (), COMPLEX if type(value) is complex else FLOAT
+
+
+def is_scalar(value: Array) -> bool:
+    """Whether `value` is a number and not an array: it has no elements to write to."""
+    return type(value) in SCALARS or isinstance(value, np.generic)
+
+
+def is_array(value: Any) -> bool:
+    """Whether `value` is an array of NumPy or of a library that speaks its protocols."""
+    return isinstance(value, np.ndarray) or hasattr(type(value), "__array_function__")
+
+
+def is_inexact(dtype: Any) -> bool:
+    """Whether values of `dtype` can have a derivative: floating or complex."""
+    return dtype.kind in "fc"
+
+
+def library(value: Array) -> Any:
+    """The namespace that makes arrays of the kind of `value` (NumPy, CuPy)."""
+    module = type(value).__module__.partition(".")[0]
+    return sys.modules[module] if module in DEVICE_LIBRARIES else np
+
+
+def zeros(like: Array, shape: Shape, dtype: Any, layout: Shape | None = None) -> Array:
+    """A buffer of zeros in the library of `like`; `layout` permutes C order, outermost first."""
+    xp = library(like)
+    if layout is None:
+        return xp.zeros(shape, dtype)
+    inverse = [0] * len(layout)
+    for position, axis in enumerate(layout):
+        inverse[axis] = position
+    return xp.zeros(tuple(shape[axis] for axis in layout), dtype).transpose(inverse)
+
+
+def layout(array: Array) -> Shape | None:
+    """The axes of `array` from the widest stride to the narrowest; None for C order."""
+    if array.ndim < 2 or array.flags.c_contiguous:
+        return None
+    strides = array.strides
+    return tuple(sorted(range(array.ndim), key=lambda axis: (-abs(strides[axis]), axis)))
+
+
+def is_view(result: Array, array: Array) -> bool:
+    """Whether `result` shares the memory of `array`, as a reshape can."""
+    base = getattr(result, "base", None)
+    return base is not None and (base is array or base is getattr(array, "base", None))
+
+
+class _Owner:
+    """Stands for an owner whose array nobody else refers to."""
+
+    __slots__ = ("array",)
+
+    def __init__(self) -> None:
+        self.array = object()
+
+
+def _references(owner: Any) -> int:
+    return sys.getrefcount(owner.array)
+
+
+# What the count reads for an object with exactly one owner: it differs between Python versions.
+_ALONE = _references(_Owner())
+
+
+def exclusive(owner: Any) -> bool:
+    """Whether ``owner.array`` owns its memory and nobody but `owner` refers to it."""
+    if _references(owner) > _ALONE or getattr(owner.array, "base", None) is not None:
+        return False
+    flags = getattr(owner.array, "flags", None)
+    return bool(getattr(flags, "writeable", True))
+
+
+def snapshot(array: Array) -> Array:
+    """A copy of `array` with its layout."""
+    return array.copy(order="K") if isinstance(array, np.ndarray) else array.copy()
+
+
+def _digest(array: Array) -> int:
+    """Row and column sums of the bits laid out as a square, hashed: twice the cost of a sum.
+
+    A plain sum would miss a permutation (``x.sort()``); two swapped entries change a row sum, or,
+    within one row, two column sums.
+    """
+    bits = array.reshape(-1).view(np.uint8)
+    words = bits[: bits.size // 8 * 8].view(np.uint64)
+    side = max(1, int(words.size**0.5))
+    square = words[: words.size // side * side].reshape(-1, side)
+    rows, columns = np.add.reduce(square, axis=1), np.add.reduce(square, axis=0)
+    rest = words[square.size :].tobytes() + bits[words.size * 8 :].tobytes()
+    return hash((rows.tobytes(), columns.tobytes(), rest))
+
+
+def fingerprint(array: Array, whole: bool = False) -> int:
+    """A digest of the contents: all of it up to 1 MB (or if `whole`), else samples and both ends."""
+    if not isinstance(array, np.ndarray) or array.size == 0 or array.dtype.hasobject:
+        return 0  # device arrays: reading them would wait for the device
+    if whole or array.nbytes <= WHOLE_BYTES:
+        return _digest(np.ascontiguousarray(array))
+    if array.flags.c_contiguous or array.flags.f_contiguous:
+        flat = array.reshape(-1, order="A")
+        step = max(1, flat.size // SAMPLES)
+        picked = (flat[::step], flat[:64], flat[-64:])
+    else:
+        steps = max(1, round((array.size / SAMPLES) ** (1 / array.ndim)))
+        picked = (array[(slice(None, None, steps),) * array.ndim],)
+    return hash(b"".join(part.tobytes() for part in picked))
+
+
+def add_into(buffer: Array, value: Array) -> Array:
+    """``buffer += value`` in place; `buffer` is owned and of the right shape."""
+    if isinstance(buffer, np.ndarray):
+        return np.add(buffer, value, out=buffer, casting="unsafe")
+    buffer += value
+    return buffer
+
+
+def finite(value: Array) -> bool:
+    """Whether the sum of `value` is finite: one pass, no temporary."""
+    if type(value) is float or type(value) is complex:
+        return value - value == 0
+    with np.errstate(all="ignore"):
+        total = value if is_scalar(value) else value.sum()
+        return bool(total - total == 0)
+
+
+def all_finite(value: Array) -> bool:
+    """Whether every entry is finite: exact, unlike `finite`, whose sum may overflow."""
+    return bool(library(value).isfinite(value).all())
+
+
+def broadcast(value: Array, shape: Shape) -> Array:
+    """`value` repeated to `shape`, without a copy."""
+    return np.broadcast_to(value, shape)
+
+
+def masked(cotangent: Array, value: Array) -> Array:
+    """`value` where `cotangent` is not zero, and zero elsewhere."""
+    zero = cotangent == 0
+    return np.where(zero, np.zeros((), describe(value)[1])[()], value)
+
+
+def asarray(value: Any) -> Array:
+    """`value`, a list or a number, as an array; arrays of any library as they are."""
+    return value if is_array(value) else np.asarray(value)
+
+
+def add_at(buffer: Array, index: Index, value: Array) -> None:
+    """``buffer[index] += value``, repeated indices adding up."""
+    scatter(buffer, index, value)
+
+
+def _add_at(buffer: Array, index: Index, value: Array) -> None:
+    library(buffer).add.at(buffer, index, value)
+
+
+scatter: Any = _add_at  # replaced by the accelerated one when the rules are loaded
+
+
+def snapshot_any(value: Array) -> Array:
+    """A copy of an array; a scalar as it is."""
+    return value if is_scalar(value) else value.copy()
+
+
+def where(mask: Array, a: Array, b: Array) -> Array:
+    """Choose by `mask`; dispatches, so that recorded arrays are recorded."""
+    return np.where(mask, a, b)
+
+
+def copyto(target: Array, value: Array, mask: Array) -> None:
+    """Write `value` where `mask` is true; dispatches."""
+    if mask is True:
+        target[...] = value
+    else:
+        np.copyto(target, value, where=mask, casting="unsafe")
+
+
+def positions(shape: Shape) -> Array:
+    """Every entry's number, of `shape`."""
+    size = 1
+    for extent in shape:
+        size *= extent
+    return np.arange(size).reshape(shape)
+
+
+def last_occurrences(numbers: Array) -> Array:
+    """Where `numbers` holds the last of equal entries, in C order."""
+    flat = numbers.reshape(-1)
+    last = np.zeros(flat.size, bool)
+    _, first_of_reversed = np.unique(flat[::-1], return_index=True)
+    last[flat.size - 1 - first_of_reversed] = True
+    return last.reshape(numbers.shape)
+
+
+def check_cast(source: Any, target: Any) -> None:
+    """Raise NumPy's error unless ``same_kind`` casting allows the assignment."""
+    if not np.can_cast(source, target, "same_kind"):
+        raise TypeError(
+            f"Cannot cast output from {source!r} to {target!r} with casting rule 'same_kind'"
+        )
+
+
+def stack(parts: list[Array]) -> Array:
+    """Arrays of one shape along a new first axis; dispatches."""
+    return np.stack(parts)
+
+
+def ufunc(name: str) -> Any:
+    """NumPy's ufunc of that name."""
+    return getattr(np, name)
+
+
+def foreign_type(kind: type) -> bool:
+    """Whether arrays of `kind` have a protocol of their own that takes precedence over ours."""
+    if kind is np.ndarray or kind.__module__.partition(".")[0] in DEVICE_LIBRARIES:
+        return False
+    if issubclass(kind, np.ndarray):
+        raise TypeError(
+            f"npgrad: a recorded array meets {kind.__module__}.{kind.__name__}, a subclass of "
+            "ndarray whose own rules npgrad does not know; pass a plain array (np.asarray(x))"
+        )
+    return hasattr(kind, "__array_ufunc__")
+
+
+def foreign(value: Any) -> bool:
+    """Whether `value` should have the first say in an operation with a recorded array."""
+    kind = type(value)
+    if isinstance(value, np.ndarray) and value.dtype.hasobject:
+        raise TypeError("npgrad: a recorded array meets an array of Python objects")
+    return foreign_type(kind)
+
+
+def ones_like(node: Any) -> Array:
+    """A cotangent of ones for the value of `node`."""
+    if node.shape == ():
+        return node.dtype.type(1)
+    return np.ones(node.shape, node.dtype)

@@ -1,0 +1,420 @@
+"""The reverse sweep: nodes by decreasing id, each once, each freed when it is done with.
+
+A cotangent is *owned* when the sweep made its buffer and nobody else refers to it; only owned
+buffers are added into in place. With ``record=True`` the sweep runs on GradArrays, so that it is
+itself recorded and can be differentiated again. ``batch`` counts leading axes of the cotangents
+(0 or 1): many cotangents in one sweep.
+
+A zero cotangent stays zero: where a partial derivative is infinite, ``0 * inf`` must not poison
+the result. Small graphs are swept as they are and kept until one look at the end; if a gradient is
+not finite they are swept again, *careful*, with zeros masked. Once a large array turns up, every
+risky rule's result is looked at when it is made (one sum), and nodes are freed as the sweep goes.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from operator import attrgetter
+from typing import Any
+
+from ..errors import GraphFreed, OperandMutated
+from . import backend
+from .array import GradArray
+from .conform import conform
+from .node import Leaf, Node, position, recorded_at
+from .op import Op
+from .regions import add_at, is_basic
+
+LARGE = 8192  # entries of a cotangent from which on results are looked at one by one
+MANY = 20_000  # nodes that are kept at most until one look at the end
+_by_id = attrgetter("id")
+
+
+class _StartOver(Exception):
+    """The sweep met a NaN or infinity while everything was still kept."""
+
+
+def collect(seeds: Iterable[Node], floor: int) -> tuple[list[Node], bool]:
+    """Every node younger than `floor` that `seeds` depend on, by id; whether older ones are used."""
+    stack = list(dict.fromkeys(seeds))
+    seen = set(stack)
+    order = []
+    older = False
+    while stack:
+        node = stack.pop()
+        order.append(node)
+        for parent in node.parents:
+            if parent is not None:
+                if parent.id <= floor:
+                    older = True
+                elif parent not in seen:
+                    seen.add(parent)
+                    stack.append(parent)
+    order.sort(key=_by_id)
+    return order, older
+
+
+def depending(order: list[Node], roots: set[int]) -> set[int]:
+    """The ids in `order` (ascending) that depend on one of the nodes `roots`."""
+    active = set(roots)
+    for node in order:
+        for parent in node.parents:
+            if parent is not None and parent.id in active:
+                active.add(node.id)
+                break
+    return active
+
+
+def verify(node: Node, kept: tuple[Any, ...]) -> None:
+    """Raise if a plain operand that `node` kept was changed since."""
+    for array, digest, whole in kept[node.op.width :]:
+        if backend.fingerprint(array, whole) != digest:
+            raise OperandMutated(
+                f"npgrad: a plain array given to {node.op.name} was changed in place after it was "
+                f"recorded, so the gradient would be wrong.{recorded_at(node)} Pass a copy "
+                "(a.copy()), or change it after the backward pass."
+            )
+
+
+def freed(node: Node) -> GraphFreed:
+    """The error of a second sweep."""
+    return GraphFreed(
+        "npgrad: this recording was already swept backward, and what it kept for "
+        f"{node.op.name} was freed.{recorded_at(node)} Use backward(retain_graph=True) the first "
+        "time, or compute the value again."
+    )
+
+
+class Backward:
+    """One reverse sweep."""
+
+    def __init__(
+        self, *, record: bool = False, batch: int = 0, active: set[int] | None = None
+    ) -> None:
+        self.record = record
+        self.batch = batch
+        self.active = active
+        self.count = 0  # extent of the batch axis
+        self.careful = False
+        self.cotangents: dict[int, Any] = {}
+        self.owned: set[int] = set()
+        self.aliased: set[int] = set()
+        self.leaves: dict[int, tuple[Node, Any]] = {}
+
+    # -- what operations call ------------------------------------------------------------------
+    def wants(self, node: Node) -> bool:
+        """Whether a cotangent of `node` leads anywhere."""
+        return self.active is None or node.id in self.active
+
+    def add(self, node: Node, value: Any, g: Any) -> None:
+        """Add `value` to the cotangent of `node`; `g` is what it was computed from."""
+        value = conform(value, node, self.batch)
+        self.accumulate(node, value, not self.record and _owns(value, g))
+
+    def accumulate(self, node: Node, value: Any, fresh: bool) -> None:
+        """Add a conforming `value`; `fresh` says that its buffer is ours."""
+        key = node.id
+        old = self.cotangents.get(key)
+        if old is None:
+            self.cotangents[key] = value
+            if fresh and not self.record:
+                self.owned.add(key)
+        elif key in self.owned and not self.record and not backend.is_scalar(old):
+            backend.add_into(old, value)
+        elif key in self.owned and self.record:
+            self._add_recorded(old, ..., value)
+        else:
+            self.cotangents[key] = old + value
+            if not self.record:
+                self.owned.add(key)
+
+    def add_region(self, node: Node, index: Any, value: Any) -> None:
+        """Add `value` to the region `index` of the cotangent of `node`."""
+        if self.batch:
+            self._add_region_batched(node, index, value)
+            return
+        buffer = self.buffer(node)
+        if self.record:
+            self._add_recorded(buffer, index, value)
+        elif is_basic(index):
+            area = buffer[index]
+            if backend.is_scalar(area):
+                buffer[index] = area + value
+            else:
+                backend.add_into(area, value)
+        else:
+            backend.add_at(buffer, index, value)
+
+    def add_item(self, node: Node, index: int, count: int, value: Any) -> None:
+        """Add `value` to the cotangent of output `index` of `node`, which has `count`."""
+        parts = self.cotangents.setdefault(node.id, [None] * count)
+        parts[index] = value if parts[index] is None else parts[index] + value
+
+    def buffer(self, node: Node) -> Any:
+        """An owned buffer for the cotangent of `node`, holding what arrived so far."""
+        key = node.id
+        have = self.cotangents.get(key)
+        if have is not None and key in self.owned and not backend.is_scalar(have):
+            return have
+        made = None
+        if have is None and not self.batch and not self.record and node.op.name == "getitem":
+            made = self._alias(node)
+        if made is None:
+            shape = (self.count, *node.shape) if self.batch else node.shape
+            made = backend.zeros(self.like, shape, node.dtype)
+            if self.record:
+                made = GradArray(made, None)
+            if have is not None:
+                made[...] = have
+        self.cotangents[key] = made
+        self.owned.add(key)
+        return made
+
+    def _alias(self, node: Node) -> Any:
+        """The region of the parent's buffer, for the cotangent of a view of it; None if not one."""
+        parent = node.parents[0] if node.kept is not None else None
+        if parent is None or not self.wants(parent) or not is_basic(node.kept[0]):  # type: ignore[index]
+            return None
+        self.aliased.add(node.id)
+        return self.buffer(parent)[node.kept[0]]  # type: ignore[index]
+
+    def take_over(self, g: Any, layout: Any) -> Any:
+        """`g`, a cotangent that nobody else needs, as a buffer in `layout` to be written to."""
+        owned = self._current_owned
+        if owned and (layout is None or backend.layout(_plain(g)) == layout):
+            return g
+        if self.record:
+            return g.copy()
+        if self.batch or layout is None:
+            return backend.snapshot(g)
+        made = backend.zeros(g, g.shape, g.dtype, layout)
+        made[...] = g
+        return made
+
+    def hand_on(self, node: Node, buffer: Any) -> None:
+        """Make `buffer` the cotangent of `node`, with what arrived there before added."""
+        key = node.id
+        have = self.cotangents.get(key)
+        if have is not None:
+            if self.record:
+                buffer = buffer + have
+            else:
+                backend.add_into(buffer, have)
+        self.cotangents[key] = buffer
+        self.owned.add(key)
+
+    def lanes(self, buffer: Any) -> list[Any]:
+        """The single cotangents in `buffer`."""
+        return [buffer[i] for i in range(self.count)] if self.batch else [buffer]
+
+    def joined(self, parts: list[Any]) -> Any:
+        """The inverse of `lanes`."""
+        return backend.stack(parts) if self.batch else parts[0]
+
+    def take(self, g: Any, place: Any) -> Any:
+        """``g[place]``, behind the batch axis."""
+        return g[(slice(None), *place)] if self.batch else g[place]
+
+    def loop(self, op: Op, node: Node, g: Any, kept: tuple[Any, ...]) -> None:
+        """Spread one cotangent of the batch after the other, for a rule that takes one."""
+        lane = _Lane(self)
+        for i in range(self.count):
+            part = (
+                tuple(None if p is None else p[i] for p in g) if isinstance(g, tuple) else g[i]
+            )
+            lane.number = i
+            op.spread(lane, node, part, kept)
+        for parent, parts in lane.parts.values():
+            zero = backend.zeros(self.like, parent.shape, parent.dtype)
+            filled = [zero if part is None else part for part in parts]
+            self.accumulate(parent, backend.stack(filled), True)
+
+    def _add_recorded(self, buffer: Any, index: Any, value: Any) -> None:
+        if index is ... or is_basic(index):
+            buffer[index] = buffer[index] + value
+        else:
+            add_at(buffer, index, value, sys._getframe())
+
+    def _add_region_batched(self, node: Node, index: Any, value: Any) -> None:
+        buffer = self.buffer(node)
+        for i in range(self.count):
+            if self.record:
+                self._add_recorded(buffer[i], index, value[i])
+            elif is_basic(index):
+                buffer[i][index] += value[i]
+            else:
+                backend.add_at(buffer[i], index, value[i])
+
+    # -- the sweep ---------------------------------------------------------------------------
+    def run(self, order: list[Node], seeds: list[tuple[Node, Any]], retain: bool) -> None:
+        """Sweep; afterwards `leaves` holds the cotangents of the leaves met."""
+        retain = retain or self.record
+        self.like = _plain(seeds[0][1])
+        if self.batch:
+            self.count = backend.describe(self.like)[0][0]
+        try:
+            done = self._sweep(list(order), seeds, retain)
+            again = done is not None and not all(
+                backend.finite(_plain(g)) for _, g in self.leaves.values()
+            )
+        except _StartOver:
+            again = True
+        if again:
+            self.careful = True
+            done = self._sweep(list(order), seeds, retain)
+        if not retain:
+            _free(done or ())
+
+    def _sweep(
+        self, order: list[Node], seeds: list[tuple[Node, Any]], retain: bool
+    ) -> list[Node] | None:
+        """One pass; the nodes that are still to be freed, or None if not all were kept."""
+        cotangents = self.cotangents = {}
+        owned = self.owned = set()
+        self.aliased = set()
+        self.leaves = {}
+        for node, g in seeds:
+            self.accumulate(node, g, False)
+        patient = retain or len(order) <= MANY  # nothing is freed before the look at the end
+        done: list[Node] = []
+        record, batch, active, careful = self.record, self.batch, self.active, self.careful
+        node = seeds[0][0]
+        try:
+            while order:
+                node = order.pop()
+                g = cotangents.pop(node.id, None)
+                if g is None:
+                    continue
+                op = node.op
+                if type(op) is Leaf:
+                    self._leaf(node, g)
+                    continue
+                kept = node.kept
+                if kept is None:
+                    raise freed(node)
+                if len(kept) > op.width:
+                    verify(node, kept)
+                if record:
+                    kept = op.lift(node)
+                pulls = op.pulls
+                if pulls is None:
+                    if node.id in self.aliased:
+                        self.aliased.discard(node.id)
+                    else:
+                        self._current_owned = node.id in owned
+                        op.spread(self, node, tuple(g) if type(g) is list else g, kept)
+                else:
+                    turn = node.dtype.kind == "c" and op.holomorphic
+                    if turn:
+                        g = g.conj()
+                    for i, parent in enumerate(node.parents):
+                        if parent is None or (active is not None and parent.id not in active):
+                            continue
+                        value = pulls[i](g, kept, parent)
+                        if careful:
+                            value = backend.masked(g, value)
+                        elif op.risky and not patient and not backend.finite(_plain(value)):
+                            value = backend.masked(g, value)
+                        if turn:
+                            value = value.conj()
+                        try:
+                            fresh = value is not g and value.base is None
+                            same = value.shape == parent.shape and value.dtype == parent.dtype
+                        except AttributeError:
+                            fresh = same = False
+                        if not same or batch:
+                            value = conform(value, parent, batch)
+                            fresh = fresh or _owns(value, g)
+                        key = parent.id
+                        old = cotangents.get(key)
+                        if old is None:
+                            cotangents[key] = value
+                            if fresh and not record:
+                                owned.add(key)
+                        else:
+                            self.accumulate(parent, value, fresh)
+                if patient:
+                    if not retain:
+                        done.append(node)
+                        if getattr(g, "size", 0) > LARGE:
+                            patient = self._stop_waiting(done)
+                else:
+                    node.kept = None
+                    node.parents = ()
+        except Exception as error:
+            if not isinstance(error, _StartOver):
+                where = position(node)
+                error.add_note(
+                    f"npgrad: in the derivative of {node.op.name}"
+                    + (f", recorded at {where}" if where else "")
+                )
+            raise
+        return done if patient else None
+
+    def _stop_waiting(self, done: list[Node]) -> bool:
+        """A large array turned up: look at everything in flight, then free as the sweep goes."""
+        for g in self.cotangents.values():
+            for part in g if type(g) is list else (g,):
+                if part is not None and not self.careful and not backend.finite(_plain(part)):
+                    raise _StartOver
+        _free(done)
+        done.clear()
+        return False
+
+    def _leaf(self, node: Node, g: Any) -> None:
+        if node.parents:  # it stands for a value of an outer differentiation
+            parent = node.parents[0]
+            if parent is not None and self.wants(parent):
+                self.accumulate(parent, g, False)
+        if node.id in self.owned or self.record:
+            self.leaves[node.id] = (node, g)
+        else:
+            self.leaves[node.id] = (node, backend.snapshot_any(g))
+
+    like: Any = None
+    _current_owned = False
+
+
+def _free(nodes: Iterable[Node]) -> None:
+    for node in nodes:
+        node.kept = None
+        node.parents = ()
+
+
+class _Lane:
+    """What an operation sees of a batched sweep when it spreads one cotangent at a time."""
+
+    batch = 0
+
+    def __init__(self, walk: Backward) -> None:
+        self.walk = walk
+        self.number = 0
+        self.parts: dict[int, tuple[Node, list[Any]]] = {}
+
+    def wants(self, node: Node) -> bool:
+        return self.walk.wants(node)
+
+    def add(self, node: Node, value: Any, g: Any) -> None:
+        value = conform(value, node)
+        parts = self.parts.setdefault(node.id, (node, [None] * self.walk.count))[1]
+        have = parts[self.number]
+        parts[self.number] = value if have is None else have + value
+
+
+def _plain(value: Any) -> Any:
+    if type(value) is list:
+        return next(part for part in map(_plain, value) if part is not None)
+    return value._array if type(value) is GradArray and value._array is not None else (
+        value._view.peek() if type(value) is GradArray else value
+    )
+
+
+def _owns(value: Any, g: Any) -> bool:
+    """Whether `value` is a buffer of its own, neither `g` nor a view."""
+    return (
+        value is not g
+        and getattr(value, "base", None) is None
+        and not backend.is_scalar(value)
+        and bool(getattr(getattr(value, "flags", None), "writeable", True))
+    )

@@ -1,0 +1,78 @@
+"""Bring a cotangent back to the space of its primal, a tangent to the space of its output.
+
+The one place where broadcasting is undone, complex cotangents of real primals lose their imaginary
+part, and dtypes are restored. ``batch`` counts extra leading axes: many cotangents at once.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import backend
+from .node import Node
+
+
+def unbroadcast(value: Any, shape: tuple[int, ...], batch: int) -> Any:
+    """Sum `value` over the axes along which broadcasting repeated an array of `shape`."""
+    have = value.shape
+    extra = len(have) - batch - len(shape)
+    if extra < 0:  # a rule may leave leading axes of length one away
+        value = value.reshape(have[:batch] + (1,) * -extra + have[batch:])
+        have, extra = value.shape, 0
+    axes = tuple(range(batch, batch + extra)) + tuple(
+        batch + extra + axis
+        for axis, extent in enumerate(shape)
+        if extent == 1 != have[batch + extra + axis]
+    )
+    if axes:
+        value = value.sum(axis=axes)
+    target = have[:batch] + shape
+    return value if value.shape == target else value.reshape(target)
+
+
+def conform(value: Any, node: Node, batch: int = 0) -> Any:
+    """`value`, a cotangent of `node`, with the node's shape, realness and dtype."""
+    shape, dtype = backend.describe(value)
+    if shape[batch:] != node.shape:
+        size, want = 1, 1
+        for extent in shape[batch:]:
+            size *= extent
+        for extent in node.shape:
+            want *= extent
+        if size < want or len(shape) - batch < len(node.shape):
+            value = expand(value, shape[:batch] + node.shape, batch)
+            shape = shape[:batch] + node.shape
+        if shape[batch:] != node.shape:
+            value = unbroadcast(value, node.shape, batch)
+    return cast(value, node.dtype)
+
+
+def cast(value: Any, dtype: Any) -> Any:
+    """`value` in `dtype`; of a complex value for a real `dtype` the real part."""
+    have = backend.describe(value)[1]
+    if have == dtype:
+        return value if hasattr(value, "dtype") else dtype.type(value)
+    if have.kind == "c" and dtype.kind != "c":
+        value = value.real
+        if value.dtype == dtype:
+            return value
+    return value.astype(dtype) if hasattr(value, "astype") else dtype.type(value)
+
+
+def expand(value: Any, shape: tuple[int, ...], batch: int = 0) -> Any:
+    """`value` broadcast to `shape`, whose first `batch` axes `value` has already."""
+    have = backend.describe(value)[0]
+    if have == shape:
+        return value
+    missing = len(shape) - len(have)
+    if batch and missing > 0:
+        value = value.reshape(have[:batch] + (1,) * missing + have[batch:])
+    return backend.broadcast(value, shape)
+
+
+def spread(value: Any, node: Node, batch: int = 0) -> Any:
+    """`value`, a tangent of `node`, with the node's shape and dtype."""
+    shape, dtype = backend.describe(value)
+    if shape[batch:] != node.shape:
+        value = expand(value, shape[:batch] + node.shape, batch)
+    return value if dtype == node.dtype and hasattr(value, "dtype") else cast(value, node.dtype)

@@ -1,0 +1,171 @@
+"""The forward sweep: tangents pushed along a recording, nodes by increasing id.
+
+The tangent of a root that is written to is one buffer: a write stores its tangent there when it is
+the last to use the previous version's.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import backend
+from .array import GradArray, leaf
+from .backward import Backward, _plain, collect, depending, freed, verify
+from .conform import conform, spread
+from .node import Leaf, Node, position
+from .op import Op, _conjugate, _is_complex
+
+
+class Forward:
+    """One forward sweep."""
+
+    def __init__(self, *, record: bool = False, batch: int = 0) -> None:
+        self.record = record
+        self.batch = batch
+        self.count = 0
+        self.tangents: dict[int, Any] = {}
+        self.last_use: dict[int, int] = {}
+        self.buffers: set[int] = set()  # tangents that a write may go on writing into
+        self.current = 0
+
+    def run(self, order: list[Node], seeds: dict[int, Any], outputs: list[Node | None]) -> list[Any]:
+        """The tangents of `outputs`, None where they are zero; `order` is ascending."""
+        tangents = self.tangents = dict(seeds)
+        if self.batch:
+            self.count = backend.describe(_plain(next(iter(seeds.values()))))[0][0]
+        for node in order:
+            for parent in node.parents:
+                if parent is not None:
+                    self.last_use[parent.id] = node.id
+        for out in outputs:
+            if out is not None:
+                self.last_use[out.id] = -1
+        node = order[0] if order else None
+        try:
+            for node in order:
+                self._step(node, tangents)
+        except Exception as error:
+            where = position(node) if node is not None else ""
+            name = node.op.name if node is not None else ""
+            error.add_note(
+                f"npgrad: in the derivative of {name}" + (f", recorded at {where}" if where else "")
+            )
+            raise
+        return [None if out is None else tangents.get(out.id) for out in outputs]
+
+    def _step(self, node: Node, tangents: dict[int, Any]) -> None:
+        op = node.op
+        given = [None if p is None else tangents.get(p.id) for p in node.parents]
+        if all(t is None for t in given):
+            return
+        if type(op) is Leaf:  # stands for a value of an outer differentiation
+            tangents.setdefault(node.id, given[0])
+            return
+        kept = node.kept
+        if kept is None:
+            raise freed(node)
+        if len(kept) > op.width:
+            verify(node, kept)
+        if self.record:
+            kept = op.lift(node)
+        self.current = node.id
+        if self.batch and op.pulls is None and not getattr(op, "batched", True):
+            result = self._looped(op, node, given, kept)
+        else:
+            result = op.push(self, node, given, kept)
+        if result is not None:
+            if type(result) is tuple or type(result) is list:
+                tangents[node.id] = tuple(result)
+            else:
+                tangents[node.id] = spread(result, node, self.batch)
+        for parent in node.parents:
+            if parent is not None and self.last_use.get(parent.id) == node.id:
+                tangents.pop(parent.id, None)
+
+    def _looped(self, op: Op, node: Node, given: list[Any], kept: tuple[Any, ...]) -> Any:
+        """One tangent of the batch after the other, for a rule that takes one."""
+        walk = Forward(record=self.record)
+        walk.current, walk.last_use = self.current, self.last_use
+        rows = []
+        for i in range(self.count):
+            rows.append(op.push(walk, node, [None if t is None else t[i] for t in given], kept))
+        if isinstance(rows[0], (tuple, list)):
+            return tuple(
+                None if row[0] is None else backend.stack(list(row))
+                for row in zip(*rows, strict=True)
+            )
+        return backend.stack([spread(row, node) for row in rows])
+
+    # -- what operations call ------------------------------------------------------------------
+    def guarded(self, op: Op, value: Any, tangent: Any) -> Any:
+        """`value` with ``0 * inf`` made zero where the tangent is zero."""
+        if op.risky and not backend.finite(_plain(value)):
+            return backend.masked(tangent, value)
+        return value
+
+    def take(self, tangent: Any, index: Any) -> Any:
+        """``tangent[index]``, a copy if later writes could change it."""
+        if self.batch:
+            parts = [tangent[i][index] for i in range(self.count)]
+            return backend.stack(parts)
+        part = tangent[index]
+        return part.copy() if hasattr(part, "copy") and not backend.is_scalar(part) else part
+
+    def tangent_buffer(self, node: Node, before: Any, layout: Any) -> Any:
+        """A buffer of `node`'s shape holding `before`, which may be the very buffer of `before`."""
+        parent = node.parents[0]
+        if before is not None and parent is not None and parent.id in self.buffers:
+            if self.last_use.get(parent.id) == node.id:
+                self.buffers.add(node.id)
+                return before
+        shape = (self.count, *node.shape) if self.batch else node.shape
+        made = backend.zeros(0.0, shape, node.dtype, None if self.batch else layout)
+        if self.record:
+            made = GradArray(made, None)
+        if before is not None:
+            made[...] = before
+        self.buffers.add(node.id)
+        return made
+
+    def lanes(self, buffer: Any) -> list[Any]:
+        """The single tangents in `buffer`."""
+        return [buffer[i] for i in range(self.count)] if self.batch else [buffer]
+
+    def transposed(self, op: Any, node: Node, slot: int, tangent: Any, kept: tuple[Any, ...]) -> Any:
+        """The JVP as the adjoint of the VJP, for a rule that has no forward form.
+
+        The VJP is linear in g; it is recorded at g = 0, and swept backward from the tangent.
+        """
+        parent = node.parents[slot]
+        assert parent is not None
+        if node.dtype is None:
+            y = kept[op.width - 2]
+            shapes = [backend.describe(part) for part in y]
+        else:
+            shapes = [(node.shape, node.dtype)]
+        dummies = [
+            leaf(backend.zeros(0.0, shape, dtype)) if backend.is_inexact(dtype) else None
+            for shape, dtype in shapes
+        ]
+        g: Any = dummies[0] if node.dtype is not None else tuple(dummies)
+        turn = op.holomorphic and _is_complex(g)
+        back = op.backs[slot](_conjugate(g) if turn else g, kept, parent)
+        if back is None:
+            return None
+        back = conform(_conjugate(back) if turn else back, parent)
+        roots = [d._node for d in dummies if d is not None]
+        if type(back) is not GradArray or back._node is None:
+            return None
+        floor = roots[0].id - 1  # type: ignore[union-attr]
+        order, older = collect([back._node], floor)
+        ids = {r.id for r in roots if r is not None}
+        record = self.record or older or type(tangent) is GradArray
+        walk = Backward(record=record, active=depending(order, ids) if older else None)
+        walk.run(order, [(back._node, tangent)], retain=record)
+        parts = [
+            None
+            if d is None
+            else walk.leaves.get(d._node.id, (None, None))[1]  # type: ignore[union-attr]
+            for d in dummies
+        ]
+        return parts[0] if node.dtype is not None else tuple(parts)

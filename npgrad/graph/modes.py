@@ -1,0 +1,97 @@
+"""What is switched on in this context: recording off, a tape listening, full checks.
+
+One context variable holds None (the everyday case: record, nobody listens) or a `Mode`; threads
+and tasks therefore never see each other's modes.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from contextvars import ContextVar, Token
+from typing import Any, NamedTuple, TypeVar
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Mode(NamedTuple):
+    """Everything that differs from the everyday case."""
+
+    recording: bool = True
+    checked: bool = False
+    listeners: tuple[Callable[[Any, Any], None], ...] = ()
+
+
+EVERYDAY = Mode()
+MODE: ContextVar[Mode | None] = ContextVar("npgrad_mode", default=None)
+
+
+def change(**fields: Any) -> Token[Mode | None]:
+    """Switch some fields for this context; give the token to ``MODE.reset``."""
+    mode = (MODE.get() or EVERYDAY)._replace(**fields)
+    return MODE.set(None if mode == EVERYDAY else mode)
+
+
+class _Switch:
+    """A context manager that is also a decorator, as `contextlib.ContextDecorator`; re-entrant."""
+
+    _fields: dict[str, Any]
+
+    def __init__(self) -> None:
+        self._tokens: list[Token[Mode | None]] = []
+
+    def __enter__(self) -> _Switch:
+        self._tokens.append(change(**self._fields))
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        MODE.reset(self._tokens.pop())
+
+    def __call__(self, function: F) -> F:
+        switch = type(self)
+
+        @functools.wraps(function)
+        def inner(*args: Any, **kwargs: Any) -> Any:
+            with switch():
+                return function(*args, **kwargs)
+
+        return inner  # type: ignore[return-value]
+
+
+class no_grad(_Switch):
+    """Compute without recording: results are constant GradArrays.
+
+    Use it as a context manager or as a decorator. Other threads are not affected.
+
+    Examples
+    --------
+    >>> import numpy as np, npgrad
+    >>> x = npgrad.array([1.0, 2.0])
+    >>> with npgrad.no_grad():
+    ...     frozen = np.sum(x * x)
+    >>> np.sum(x * frozen).backward()[x]
+    array([5., 5.])
+    """
+
+    _fields = {"recording": False}
+
+
+class debug(_Switch):
+    """Record with full checks: every kept array is fingerprinted whole, the first NaN is named.
+
+    Raises
+    ------
+    OperandMutated
+        At backward, when any kept array changed after it was recorded.
+    FloatingPointError
+        At the operation whose result is the first to hold a NaN that its inputs did not hold.
+
+    Examples
+    --------
+    >>> import numpy as np, npgrad
+    >>> with npgrad.debug():
+    ...     npgrad.grad(lambda x: np.sum(x * x))(np.array([1.0, 2.0]))
+    array([2., 4.])
+    """
+
+    _fields = {"checked": True}

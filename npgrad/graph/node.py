@@ -1,0 +1,83 @@
+"""A recorded value's node: what made it, from what, and what its rule keeps."""
+
+from __future__ import annotations
+
+import itertools
+import linecache
+import os
+from types import CodeType
+from typing import Any
+from weakref import ref
+
+# One counter for all threads; ``next`` on it is atomic. It never goes back, so that a nested
+# differentiation cannot mistake another's values for its own.
+next_id = itertools.count(1).__next__
+
+
+class Node:
+    """One recorded operation.
+
+    ``parents`` has an entry for each array argument, None where that one is constant. ``kept`` is
+    what the operation's rules named, in the operation's own order, or None once it was freed.
+    """
+
+    __slots__ = ("code", "dtype", "id", "kept", "lasti", "op", "parents", "shape")
+
+    def __init__(
+        self,
+        op: Any,
+        parents: tuple[Node | None, ...],
+        kept: tuple[Any, ...] | None,
+        shape: tuple[int, ...],
+        dtype: Any,
+        code: CodeType | None,
+        lasti: int,
+    ) -> None:
+        self.id = next_id()
+        self.op = op
+        self.parents = parents
+        self.kept = kept
+        self.shape = shape
+        self.dtype = dtype
+        self.code = code
+        self.lasti = lasti
+
+    def __repr__(self) -> str:
+        return f"<{self.op.name} {self.dtype}{list(self.shape)} #{self.id}>"
+
+
+class Leaf:
+    """The pseudo-operation of a leaf: it has no rule, and remembers whose leaf it is."""
+
+    __slots__ = ("handle", "public")
+    name = "leaf"
+
+    def __init__(self, public: bool) -> None:
+        self.handle: ref[Any] | None = None  # weak: a store looks leaves up, nodes do not own them
+        self.public = public  # made by npgrad.array outside any transform or tape
+
+
+def position(node: Node) -> str:
+    """``file.py:12`` of the user's code that recorded `node`; empty if it is not known."""
+    line = line_number(node.code, node.lasti) if node.code is not None else None
+    return f"{os.path.basename(node.code.co_filename)}:{line}" if node.code and line else ""
+
+
+def source_line(node: Node) -> str:
+    """The text of the user's line that recorded `node`; empty if there is none."""
+    line = line_number(node.code, node.lasti) if node.code is not None else None
+    return linecache.getline(node.code.co_filename, line).strip() if node.code and line else ""
+
+
+def line_number(code: CodeType, lasti: int) -> int | None:
+    """The line of instruction `lasti` of `code`."""
+    for start, stop, line in code.co_lines():
+        if start <= lasti < stop:
+            return line
+    return None
+
+
+def recorded_at(node: Node | None) -> str:
+    """`` Recorded at file.py:12.``, for the end of a message; empty if it is not known."""
+    where = position(node) if node is not None else ""
+    return f" Recorded at {where}." if where else ""

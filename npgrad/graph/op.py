@@ -1,0 +1,355 @@
+"""Operations as the graph runs them: a rule of the table compiled, or one of the graph's own.
+
+An operation knows how to spread a cotangent to its parents (``spread``) and how to push tangents
+to its output (``push``). `Elementwise` is apart because its sweep is written out in the loop.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from ..errors import NoDerivative
+from ..table import Rule, rule_parameters
+from . import backend
+from .array import GradArray
+from .node import Node
+
+Pull = Callable[[Any, tuple[Any, ...], Any], Any]
+
+
+def _adapter(rule: Callable[..., Any], place: dict[str, int]) -> Pull:
+    """``(g, kept, parent) -> rule(g, ...)``: what the rule names is looked up by position."""
+    words = []
+    for name in rule_parameters(rule):
+        if name in ("shape", "dtype"):
+            words.append(f"p.{name}")
+        else:
+            words.append(f"k[{place[name]}]")
+    source = f"lambda g, k, p: rule({', '.join(['g', *words])})"
+    return eval(source, {"rule": rule})  # type: ignore[no-any-return]
+
+
+class Op:
+    """What every operation has; the graph's own operations derive from it."""
+
+    __slots__ = ()
+    name = "?"
+    risky = False
+    pulls: tuple[Pull | None, ...] | None = None
+    width = 1 << 30  # entries of ``kept`` beyond the width are guards of plain operands
+    holomorphic = True
+
+    def lift(self, node: Node) -> tuple[Any, ...]:
+        """``node.kept`` with recorded values as GradArrays, for a sweep that is recorded."""
+        assert node.kept is not None
+        return node.kept
+
+    def spread(self, walk: Any, node: Node, g: Any, kept: tuple[Any, ...]) -> None:
+        """Give each parent its cotangent."""
+        raise NotImplementedError
+
+    def push(self, walk: Any, node: Node, tangents: list[Any], kept: tuple[Any, ...]) -> Any:
+        """The tangent of the output; None in `tangents` is zero."""
+        raise NotImplementedError
+
+
+def _lifted(value: Any, node: Node | None) -> Any:
+    """`value` as a handle of `node`; constants and what is not kept stay as they are."""
+    return value if node is None or value is None else GradArray(value, node)
+
+
+class Elementwise(Op):
+    """A ufunc of one output. ``kept`` is (x1, ..., y), None where no rule names it."""
+
+    __slots__ = ("keep", "name", "nin", "pulls", "pushes", "risky", "holomorphic", "rule", "width")
+
+    def __init__(self, rule: Rule) -> None:
+        assert rule.signature is not None
+        names = tuple(rule.signature.parameters)
+        place = {name: i for i, name in enumerate((*names, "y"))}
+        self.rule = rule
+        self.name = rule.name
+        self.nin = len(names)
+        self.width = self.nin + 1
+        self.risky = rule.risky
+        self.holomorphic = rule.holomorphic
+        self.pulls = tuple(_adapter(f, place) if f else None for f in rule.vjps.values())
+        self.pushes = tuple(_adapter(f, place) if f else None for f in rule.jvps.values())
+        # keep[mask][position]: does a rule of one of the inputs in the mask name it?
+        self.keep = []
+        for mask in range(1 << self.nin):
+            named: set[str] = set()
+            for i, name in enumerate(names):
+                if mask >> i & 1:
+                    for f in (rule.vjps[name], rule.jvps[name]):
+                        named |= set(rule_parameters(f)) if f else set()
+            self.keep.append(tuple(name in named for name in place))
+
+    def lift(self, node: Node) -> tuple[Any, ...]:
+        kept = node.kept
+        assert kept is not None
+        lifted = [_lifted(value, parent) for value, parent in zip(kept, node.parents, strict=False)]
+        return (*lifted, _lifted(kept[self.nin], node))
+
+    def push(self, walk: Any, node: Node, tangents: list[Any], kept: tuple[Any, ...]) -> Any:
+        total = None
+        for push, tangent, parent in zip(self.pushes, tangents, node.parents, strict=True):
+            if tangent is not None:
+                part = walk.guarded(self, push(tangent, kept, parent), tangent)  # type: ignore[misc]
+                total = part if total is None else total + part
+        return total
+
+
+class Slots:
+    """What a rule of the sequence parameter gets as ``shape`` and ``dtype``: one per element."""
+
+    __slots__ = ("dtype", "shape")
+
+    def __init__(self, shape: tuple[Any, ...], dtype: tuple[Any, ...]) -> None:
+        self.shape = shape
+        self.dtype = dtype
+
+
+class General(Op):
+    """A NumPy function decided as linear, bilinear or reverse.
+
+    ``parents`` are the array parameters in the order of `arrays`, then the elements of the
+    sequence parameter, if there is one. ``kept`` has a place for each parameter (arrays that no
+    rule names are None), then the output, then the `Slots` of the sequence.
+    """
+
+    def __init__(self, rule: Rule) -> None:
+        assert rule.signature is not None
+        self.rule = rule
+        self.name = rule.name
+        self.fun = rule.fun
+        self.view = rule.view
+        self.batched = rule.batched
+        self.holomorphic = rule.holomorphic
+        parameters = rule.signature.parameters
+        self.names = tuple(parameters)
+        self.defaults = tuple(p.default for p in parameters.values())
+        self.bind = _binder(self.name, rule.signature)
+        self.invoke = _caller(rule.signature)
+        count = len(self.names)
+        self.width = count + 2
+        place = {name: i for i, name in enumerate(self.names)}
+        self.place = place
+        self.out = place.get("out", -1)
+        sequences = [name for name in rule.arrays if name.startswith("*")]
+        if len(sequences) > 1:
+            raise TypeError(f"{self.name}: at most one sequence of arrays, got {sequences}")
+        simple = [name for name in rule.arrays if not name.startswith("*")]
+        self.sequence = place[sequences[0][1:]] if sequences else -1
+        self.arrays = tuple(place[name] for name in simple)
+        self.slot = {place[name]: i for i, name in enumerate(simple)}
+        self.order = (*simple, *sequences)
+        where = {**place, "y": count}
+        self.backs = tuple(_adapter(f, where) if (f := rule.vjps.get(n)) else None for n in self.order)
+        self.forwards = tuple(
+            _adapter(f, where) if (f := rule.jvps.get(n)) else None for n in self.order
+        )
+        named = {"out", *rule.ignores}
+        for f in (*rule.vjps.values(), *rule.jvps.values()):
+            named |= set(rule_parameters(f)) if f else set()
+        self.strict = tuple(
+            i
+            for name, i in place.items()
+            if i not in self.arrays and i != self.sequence and name not in named
+        )
+        self._keeps: dict[tuple[bool, ...], tuple[bool, ...]] = {}
+
+    def keeps(self, recorded: tuple[bool, ...]) -> tuple[bool, ...]:
+        """Which of the array parameters, and of the output, the rules of the recorded ones name."""
+        keep = self._keeps.get(recorded)
+        if keep is None:
+            named: set[str] = set()
+            for flag, name in zip(recorded, self.order, strict=True):
+                if flag:
+                    for f in (self.rule.vjps.get(name), self.rule.jvps.get(name)):
+                        named |= set(rule_parameters(f)) if f else set()
+                    if self.rule.kind == "bilinear":  # the JVP is the function itself
+                        named |= set(self.order) - {name}
+            keep = self._keeps[recorded] = tuple(name in named for name in (*self.names, "y"))
+        return keep
+
+    def lift(self, node: Node) -> tuple[Any, ...]:
+        kept = node.kept
+        assert kept is not None
+        lifted = list(kept)
+        for slot, i in enumerate(self.arrays):
+            lifted[i] = _lifted(kept[i], node.parents[slot])
+        if self.sequence >= 0 and kept[self.sequence] is not None:
+            elements = zip(kept[self.sequence], node.parents[len(self.arrays) :], strict=True)
+            lifted[self.sequence] = [_lifted(value, parent) for value, parent in elements]
+        y = kept[self.width - 2]
+        if isinstance(y, tuple):
+            lifted[self.width - 2] = tuple(item_of(node, i, value) for i, value in enumerate(y))
+        else:
+            lifted[self.width - 2] = _lifted(y, node)
+        return tuple(lifted)
+
+    def spread(self, walk: Any, node: Node, g: Any, kept: tuple[Any, ...]) -> None:
+        if walk.batch and not self.batched:
+            walk.loop(self, node, g, kept)
+            return
+        turn = self.holomorphic and _is_complex(g)
+        if turn:
+            g = _conjugate(g)
+        simple = len(self.arrays)
+        for back, parent in zip(self.backs, node.parents[:simple], strict=False):
+            if parent is not None and walk.wants(parent):
+                part = back(g, kept, parent)  # type: ignore[misc]
+                if part is not None:
+                    walk.add(parent, _conjugate(part) if turn else part, g)
+        if self.sequence >= 0:
+            parts = self.backs[simple](g, kept, kept[self.width - 1])  # type: ignore[misc]
+            for part, parent in zip(parts, node.parents[simple:], strict=True):
+                if part is not None and parent is not None and walk.wants(parent):
+                    walk.add(parent, _conjugate(part) if turn else part, g)
+
+    def push(self, walk: Any, node: Node, tangents: list[Any], kept: tuple[Any, ...]) -> Any:
+        if self.rule.kind == "linear" and not any(self.forwards):
+            return self._push_linear(node, tangents, kept)
+        total = None
+        simple = len(self.arrays)
+        for slot, tangent in enumerate(tangents[:simple]):
+            if tangent is None:
+                continue
+            forward = self.forwards[slot]
+            if forward is not None:
+                part = forward(tangent, kept, node.parents[slot])
+            elif self.rule.kind == "bilinear":
+                values = list(kept[: len(self.names)])
+                values[self.arrays[slot]] = tangent
+                part = self.invoke(self.fun, values)
+            else:
+                part = walk.transposed(self, node, slot, tangent, kept)
+            total = part if total is None else _added(total, part)
+        if self.sequence >= 0 and any(t is not None for t in tangents[simple:]):
+            filled = [
+                backend.zeros(0.0, shape, dtype) if tangent is None else tangent
+                for tangent, shape, dtype in zip(
+                    tangents[simple:],
+                    kept[self.width - 1].shape,
+                    kept[self.width - 1].dtype,
+                    strict=True,
+                )
+            ]
+            forward = self.forwards[simple]
+            if forward is None:
+                raise NoDerivative(f"npgrad: {self.name} has no forward rule for its sequence")
+            part = forward(filled, kept, kept[self.width - 1])
+            total = part if total is None else _added(total, part)
+        return total
+
+    def _push_linear(self, node: Node, tangents: list[Any], kept: tuple[Any, ...]) -> Any:
+        """The function itself on the tangents, zeros for what has none."""
+        values = list(kept[: len(self.names)])
+        simple = len(self.arrays)
+        for slot, i in enumerate(self.arrays):
+            parent, tangent = node.parents[slot], tangents[slot]
+            if tangent is not None:
+                values[i] = tangent
+            elif parent is not None:
+                values[i] = backend.zeros(0.0, parent.shape, parent.dtype)
+            elif kept[i] is not None:
+                values[i] = backend.zeros(0.0, *backend.describe(kept[i]))
+        if self.sequence >= 0:
+            slots = kept[self.width - 1]
+            values[self.sequence] = [
+                backend.zeros(0.0, shape, dtype) if tangent is None else tangent
+                for tangent, shape, dtype in zip(
+                    tangents[simple:], slots.shape, slots.dtype, strict=True
+                )
+            ]
+        return self.invoke(self.fun, values)
+
+    def replay(self, array: Any, kept: tuple[Any, ...]) -> Any:
+        """The function on another array in place of its first, for views."""
+        values = list(kept[: len(self.names)])
+        values[self.arrays[0]] = array
+        return self.invoke(self.fun, values)
+
+
+def _is_complex(g: Any) -> bool:
+    if isinstance(g, tuple):
+        return any(part is not None and backend.describe(part)[1].kind == "c" for part in g)
+    return bool(backend.describe(g)[1].kind == "c")
+
+
+def _conjugate(g: Any) -> Any:
+    if isinstance(g, tuple):
+        return tuple(None if part is None else _conjugate(part) for part in g)
+    return g.conj() if backend.describe(g)[1].kind == "c" else g
+
+
+def _added(a: Any, b: Any) -> Any:
+    if isinstance(a, tuple):
+        return tuple(
+            y if x is None else x if y is None else x + y for x, y in zip(a, b, strict=True)
+        )
+    return a + b
+
+
+class Item(Op):
+    """One output of a function of several."""
+
+    name = "item"
+
+    def spread(self, walk: Any, node: Node, g: Any, kept: tuple[Any, ...]) -> None:
+        walk.add_item(node.parents[0], kept[0], kept[1], g)
+
+    def push(self, walk: Any, node: Node, tangents: list[Any], kept: tuple[Any, ...]) -> Any:
+        return tangents[0][kept[0]]
+
+
+ITEM = Item()
+
+
+def item_of(node: Node, index: int, value: Any) -> Any:
+    """A handle of output `index` of `node`; plain if it is an integer."""
+    shape, dtype = backend.describe(value)
+    if not backend.is_inexact(dtype):
+        return value
+    count = node.shape[0]  # a node of several outputs counts them where others have their shape
+    return GradArray(
+        value, Node(ITEM, (node,), (index, count), shape, dtype, node.code, node.lasti)
+    )
+
+
+def _caller(signature: inspect.Signature) -> Callable[[Any, list[Any]], Any]:
+    """``(fun, values) -> fun(...)``, by keyword where the signature allows it."""
+    kinds = inspect.Parameter
+    words = [
+        f"v[{i}]" if p.kind is kinds.POSITIONAL_ONLY else f"{name}=v[{i}]"
+        for i, (name, p) in enumerate(signature.parameters.items())
+    ]
+    return eval(f"lambda fun, v: fun({', '.join(words)})")  # type: ignore[no-any-return]
+
+
+def _binder(name: str, signature: inspect.Signature) -> Callable[..., list[Any]]:
+    """A function with `signature` that returns its arguments as a list, in order."""
+    space: dict[str, Any] = {}
+    parts: list[str] = []
+    previous = None
+    kinds = inspect.Parameter
+    for i, (key, parameter) in enumerate(signature.parameters.items()):
+        if previous is kinds.POSITIONAL_ONLY and parameter.kind is not kinds.POSITIONAL_ONLY:
+            parts.append("/")
+        if parameter.kind is kinds.KEYWORD_ONLY and previous is not kinds.KEYWORD_ONLY:
+            parts.append("*")
+        previous = parameter.kind
+        if parameter.default is kinds.empty:
+            parts.append(key)
+        else:
+            space[f"_d{i}"] = parameter.default
+            parts.append(f"{key}=_d{i}")
+    if previous is kinds.POSITIONAL_ONLY:
+        parts.append("/")
+    function = name.rpartition(".")[2]
+    names = ", ".join(signature.parameters)
+    exec(f"def {function}({', '.join(parts)}): return [{names}]", space)
+    return space[function]  # type: ignore[no-any-return]

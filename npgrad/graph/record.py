@@ -1,0 +1,371 @@
+"""Record a call: unwrap, compute with NumPy, keep what the rules name, make the node.
+
+The only place where the node of a NumPy function is made (views and writes make their own in
+`views` and `regions`).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+from .. import table
+from ..errors import InPlaceError, NoDerivative, RuleError
+from . import backend, modes
+from .array import GradArray, current, unwrap
+from .node import Node
+from .op import Elementwise, General, Slots, item_of
+from .views import link, region
+
+_MODE = modes.MODE.get
+_frame = sys._getframe
+
+
+def compiled(rule: table.Rule) -> Any:
+    """The operation of `rule`, compiled when it is first met."""
+    if rule.compiled is None:
+        rule.compiled = Elementwise(rule) if rule.kind == "elementwise" else General(rule)
+    return rule.compiled
+
+
+def protect(value: Any, guards: list[tuple[Any, int, bool]]) -> Any:
+    """`value`, a plain operand that a rule keeps: copied if small, fingerprinted if large."""
+    if not backend.is_array(value) or backend.is_scalar(value):
+        return value
+    if value.nbytes <= backend.COPIED_BYTES:
+        return backend.snapshot(value)
+    mode = _MODE()
+    whole = mode is not None and mode.checked
+    guards.append((value, backend.fingerprint(value, whole), whole))
+    return value
+
+
+def parameter(value: Any) -> Any:
+    """`value` of a parameter as it is kept: an index, a mask, a list of them is copied."""
+    kind = type(value)
+    if kind is list:
+        return [parameter(item) for item in value]
+    if kind is tuple:
+        return tuple([parameter(item) for item in value])
+    if backend.is_array(value) and not backend.is_scalar(value):
+        return backend.snapshot(value)
+    return value
+
+
+def note(node: Node, value: Any) -> None:
+    """Tell the listeners of this context, and check `value` if asked to."""
+    mode = _MODE()
+    if mode is None:
+        return
+    if mode.checked:
+        check_value(node, value)
+    for listener in mode.listeners:
+        listener(node, value)
+
+
+def check_value(node: Node, value: Any) -> None:
+    """Under `npgrad.debug`: stop at the first NaN."""
+    for part in value if isinstance(value, (tuple, list)) else (value,):
+        if backend.is_inexact(backend.describe(part)[1]) and bool((part != part).any()):
+            from .node import position
+
+            raise FloatingPointError(
+                f"npgrad: the result of {node.op.name} holds a NaN, the first of this recording."
+                f" Recorded at {position(node)}."
+            )
+
+
+def elementwise(op: Elementwise, result: Any, values: list[Any], parents: list[Any], frame: FrameType) -> GradArray:
+    """The handle of ``result = ufunc(*values)`` with its node, for any number of inputs."""
+    mode = _MODE()
+    mask = 0
+    for i, parent in enumerate(parents):
+        if parent is not None:
+            mask |= 1 << i
+            if op.pulls[i] is None:  # type: ignore[index]
+                raise NoDerivative(_no_rule(op, i, frame))
+    if mask == 0 or (mode is not None and not mode.recording):
+        return GradArray(result, None)
+    keep = op.keep[mask]
+    guards: list[tuple[Any, int, bool]] = []
+    kept = [
+        (value if parent is not None else protect(value, guards)) if wanted else None
+        for value, parent, wanted in zip(values, parents, keep, strict=False)
+    ]
+    kept.append(result if keep[op.nin] else None)
+    kept.extend(guards)
+    shape, dtype = backend.describe(result)
+    node = Node(op, tuple(parents), tuple(kept), shape, dtype, frame.f_code, frame.f_lasti)
+    if mode is not None:
+        note(node, result)
+    return GradArray(result, node)
+
+
+def _no_rule(op: Any, i: int, frame: FrameType) -> str:
+    names = tuple(op.rule.signature.parameters)
+    return (
+        f"npgrad: {op.name} has no derivative with respect to {names[i]!r}. "
+        f"Recorded at {at(frame)}. To treat it as a constant, pass npgrad.value of it."
+    )
+
+
+def at(frame: FrameType) -> str:
+    """``file.py:12`` of a running frame."""
+    return f"{frame.f_code.co_filename.rpartition('/')[2]}:{frame.f_lineno}"
+
+
+def _sequence(items: Any) -> tuple[Any, list[Node | None]]:
+    """The plain elements and the nodes of a sequence argument."""
+    if type(items) is GradArray or not isinstance(items, (list, tuple)):
+        items = list(items) if type(items) is GradArray else items
+        if not isinstance(items, (list, tuple)):
+            return items, []
+    plain, nodes = [], []
+    for item in items:
+        if type(item) is GradArray:
+            array, node = current(item)
+            plain.append(array)
+            nodes.append(node)
+        else:
+            plain.append(item)
+            nodes.append(None)
+    return (tuple(plain) if isinstance(items, tuple) else plain), nodes
+
+
+def general(op: General, args: tuple[Any, ...], kwargs: dict[str, Any], frame: FrameType) -> Any:
+    """Call a NumPy function decided as linear, bilinear or reverse, and record it."""
+    parents: list[Node | None] = [None] * len(op.arrays)
+    elements: list[Node | None] = []
+    plain = list(args)
+    named = dict(kwargs)
+    source = out = None
+    for key, value in (*enumerate(args), *kwargs.items()):
+        i = key if type(key) is int else op.place.get(key, -1)  # type: ignore[call-overload]
+        holder: Any = plain if type(key) is int else named
+        if i == op.sequence and i >= 0:
+            holder[key], elements = _sequence(value)
+        elif i == op.out and i >= 0:
+            out = value
+            holder[key] = None
+        elif type(value) is GradArray:
+            slot = op.slot.get(i)
+            if slot is None:
+                refuse_parameter(op, op.names[i] if 0 <= i < len(op.names) else str(key), frame)
+            if op.view and slot == 0:
+                source = value
+                holder[key], parents[0] = region(value)
+            else:
+                holder[key], parents[slot] = current(value)  # type: ignore[index]
+        elif i in op.slot and isinstance(value, (list, tuple)) and _has_recorded(value):
+            from .stacking import stacked  # graph's own operations know this module
+
+            array = stacked(value)
+            holder[key], parents[op.slot[i]] = current(array)
+        elif type(value) in (list, tuple) and _has_recorded(value):
+            refuse_parameter(op, op.names[i] if 0 <= i < len(op.names) else str(key), frame)
+    if type(out) is tuple:
+        (out,) = out
+    values = op.bind(*plain, **named)
+    recorded = tuple([p is not None for p in parents]) + (
+        (any(e is not None for e in elements),) if op.sequence >= 0 else ()
+    )
+    active = any(recorded)
+    if active:
+        check_parameters(op, values, recorded, frame)
+        if out is not None and type(out) is not GradArray:
+            raise InPlaceError(plain_out(op.name, frame))
+    result = op.fun(*plain, **named)
+    mode = _MODE()
+    node = None
+    if active and (mode is None or mode.recording):
+        node = _general_node(op, values, parents, elements, recorded, result, frame)
+        if mode is not None:
+            note(node, result)
+    made = _handles(op, node, result, source, values)
+    return made if out is None else assign(out, made, op.name, frame)
+
+
+def _general_node(
+    op: General,
+    values: list[Any],
+    parents: list[Node | None],
+    elements: list[Node | None],
+    recorded: tuple[bool, ...],
+    result: Any,
+    frame: FrameType,
+) -> Node:
+    keep = op.keeps(recorded)
+    guards: list[tuple[Any, int, bool]] = []
+    kept: list[Any] = []
+    slots = None
+    for i, value in enumerate(values):
+        slot = op.slot.get(i)
+        if slot is not None:
+            if keep[i]:
+                kept.append(value if parents[slot] is not None else protect(as_array(value), guards))
+            elif op.rule.kind == "linear" and parents[slot] is None and value is not None:
+                kept.append(backend.broadcast(0.0, backend.describe(as_array(value))[0]))
+            else:
+                kept.append(None)
+        elif i == op.sequence:
+            described = [backend.describe(as_array(item)) for item in value]
+            slots = Slots(tuple(d[0] for d in described), tuple(d[1] for d in described))
+            kept.append(
+                [
+                    item if parent is not None else protect(as_array(item), guards)
+                    for item, parent in zip(value, elements, strict=True)
+                ]
+                if keep[i]
+                else None
+            )
+        else:
+            kept.append(parameter(value))
+    several = isinstance(result, (tuple, list))
+    kept.append((tuple(result) if several else result) if keep[-1] else None)
+    kept.append(slots)
+    kept.extend(guards)
+    shape, dtype = ((len(result),), None) if several else backend.describe(result)
+    return Node(
+        op, (*parents, *elements), tuple(kept), shape, dtype, frame.f_code, frame.f_lasti
+    )
+
+
+def as_array(value: Any) -> Any:
+    """`value` as NumPy sees it: lists become arrays."""
+    return backend.asarray(value) if isinstance(value, (list, tuple)) else value
+
+
+def _handles(op: General, node: Node | None, result: Any, source: Any, values: list[Any]) -> Any:
+    """`result` as the caller gets it: handles for inexact arrays, in the container NumPy made."""
+    if isinstance(result, (tuple, list)):
+        if node is None:
+            items = [wrapped(value) for value in result]
+        else:
+            items = [item_of(node, i, value) for i, value in enumerate(result)]
+        kind = type(result)
+        return kind(*items) if hasattr(result, "_fields") else kind(items)
+    if not backend.is_inexact(backend.describe(result)[1]):
+        return result
+    for array in () if op.view else [values[i] for i in op.arrays]:
+        if backend.is_view(result, array) or result is array:
+            result = backend.snapshot(result)  # not declared as a view: must not alias in secret
+            if node is not None and node.kept is not None and node.kept[op.width - 2] is not None:
+                raise RuleError(f"npgrad: {op.name} returned a view; declare it with view=True")
+            break
+    handle = GradArray(result, node)
+    if op.view and source is not None and not backend.is_scalar(result):
+        if backend.is_view(result, values[op.arrays[0]]) or result is values[op.arrays[0]]:
+            kept = list(map(parameter, values))
+            kept[op.arrays[0]] = None
+            link(handle, source, op, (*kept, None, None))
+        elif source._view is not None and source._view.root.version:
+            pass  # NumPy made a copy: nothing is shared
+    return handle
+
+
+def wrapped(value: Any) -> Any:
+    """A constant handle of an inexact array; anything else as it is."""
+    if isinstance(value, (tuple, list)):
+        items = [wrapped(item) for item in value]
+        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+    if (backend.is_array(value) or backend.is_scalar(value)) and hasattr(value, "dtype"):
+        if backend.is_inexact(value.dtype) and type(value) is not GradArray:
+            return GradArray(value, None)
+    return value
+
+
+def _has_recorded(items: Any) -> bool:
+    return any(
+        type(item) is GradArray
+        or (isinstance(item, (list, tuple)) and _has_recorded(item))
+        for item in items
+    )
+
+
+def check_parameters(
+    op: General, values: list[Any], recorded: tuple[bool, ...], frame: FrameType
+) -> None:
+    """Refuse by name what no rule handles."""
+    for i in op.strict:
+        if values[i] is not op.defaults[i] and not _same(values[i], op.defaults[i]):
+            raise NoDerivative(
+                f"npgrad: {op.name} has no derivative rule for {op.names[i]}={values[i]!r}. "
+                f"Recorded at {at(frame)}. Leave it out, or compute with npgrad.value."
+            )
+    for flag, back, name in zip(recorded, op.backs, op.order, strict=True):
+        if flag and back is None:
+            raise NoDerivative(
+                f"npgrad: {op.name} has no derivative with respect to {name.lstrip('*')!r}. "
+                f"Recorded at {at(frame)}. To treat it as a constant, pass npgrad.value of it."
+            )
+
+
+def _same(a: Any, b: Any) -> bool:
+    return type(a) is type(b) and isinstance(a, (bool, int, str, float)) and a == b
+
+
+def refuse_parameter(op: Any, name: str, frame: FrameType) -> None:
+    """A recorded value in a place that has no derivative."""
+    raise NoDerivative(
+        f"npgrad: {op.name} has no derivative with respect to {name!r}. Recorded at {at(frame)}. "
+        f"To treat it as a constant: {name}=npgrad.value({name})."
+    )
+
+
+def plain_out(name: str, frame: FrameType) -> str:
+    """The message for a plain array as ``out=`` or left of ``+=``."""
+    return (
+        f"npgrad: {name} would write a recorded value into a plain array (out=, or the left side "
+        f"of an augmented assignment), and lose its gradient. Recorded at {at(frame)}. Instead: "
+        "y = y + x for y += x; np.zeros_like(x) or np.zeros(shape, like=x) for the buffer; or "
+        "npgrad.wrap(f), under which such buffers record."
+    )
+
+
+def assign(out: Any, made: Any, name: str, frame: FrameType) -> Any:
+    """Write `made` into `out` as a whole, and return `out`."""
+    from .regions import fill  # regions knows this module
+
+    if type(out) is not GradArray:
+        array, node = current(made) if type(made) is GradArray else (made, None)
+        if node is not None:
+            raise InPlaceError(plain_out(name, frame))
+        out[...] = array
+        return out
+    fill(out, made, frame)
+    return out
+
+
+Composed = Callable[..., Any]
+
+
+def call(rule: table.Rule, args: tuple[Any, ...], kwargs: dict[str, Any], frame: FrameType) -> Any:
+    """Do what the table decides for a function called with at least one GradArray."""
+    kind = rule.kind
+    if kind in ("linear", "bilinear", "reverse"):
+        return general(compiled(rule), args, kwargs, frame)
+    if kind == "composed" or kind == "writes":
+        body = rule.body if rule.body is not None else rule.fun._implementation
+        return body(*args, **kwargs)
+    if kind == "refused":
+        raise NoDerivative(
+            f"npgrad: {rule.name} has no derivative ({rule.reason}). Recorded at {at(frame)}. To "
+            f"treat its argument as a constant: {rule.name}(npgrad.value(x))."
+        )
+    out = kwargs.pop("out", None)
+    result = rule.fun(*[strip(a) for a in args], **{k: strip(v) for k, v in kwargs.items()})
+    if out is not None:
+        return assign(out, result, rule.name, frame)
+    return result if kind == "constant" else wrapped(result)
+
+
+def strip(value: Any) -> Any:
+    """`value` with every GradArray in it replaced by its array, for functions without gradient."""
+    kind = type(value)
+    if kind is GradArray:
+        return unwrap(value)
+    if kind is list or kind is tuple:
+        return kind([strip(item) for item in value])
+    return value

@@ -1,0 +1,76 @@
+"""A list of recorded values as one array, where NumPy's functions take lists for arrays."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from . import backend
+from .array import GradArray, current
+from .node import Node
+from .op import Op
+
+
+class Stack(Op):
+    """Elements, recorded or not, put together along new leading axes; ``kept`` is their places."""
+
+    name = "stack"
+
+    def spread(self, walk: Any, node: Node, g: Any, kept: tuple[Any, ...]) -> None:
+        for place, parent in zip(kept[0], node.parents, strict=True):
+            if parent is not None and walk.wants(parent):
+                walk.add(parent, walk.take(g, place), g)
+
+    def push(self, walk: Any, node: Node, tangents: list[Any], kept: tuple[Any, ...]) -> Any:
+        buffer = walk.tangent_buffer(node, None, None)
+        for place, tangent in zip(kept[0], tangents, strict=True):
+            if tangent is not None:
+                buffer[place] = tangent
+        return buffer
+
+
+STACK = Stack()
+
+
+def has_recorded(items: Any) -> bool:
+    """Whether a nested list holds a GradArray."""
+    return any(
+        type(item) is GradArray or (isinstance(item, (list, tuple)) and has_recorded(item))
+        for item in items
+    )
+
+
+def _collect(items: Any, place: tuple[int, ...], found: list[tuple[Any, Any, Any]]) -> Any:
+    """The plain nested list of `items`; recorded elements are noted with their places."""
+    plain = []
+    for i, item in enumerate(items):
+        here = (*place, i)
+        if isinstance(item, (list, tuple)):
+            plain.append(_collect(item, here, found))
+        elif type(item) is GradArray:
+            array, node = current(item)
+            found.append((here, node, array))
+            plain.append(array)
+        else:
+            plain.append(item)
+    return plain
+
+
+def stacked(items: Any) -> GradArray:
+    """The array NumPy would make of the nested list `items`, recorded."""
+    found: list[tuple[Any, Any, Any]] = []
+    array = backend.asarray(_collect(items, (), found))
+    recorded = [(place, node) for place, node, _ in found if node is not None]
+    if not recorded:
+        return GradArray(array, None)
+    frame = sys._getframe(2)
+    node = Node(
+        STACK,
+        tuple(node for _, node in recorded),
+        (tuple(place for place, _ in recorded),),
+        array.shape,
+        array.dtype,
+        frame.f_code,
+        frame.f_lasti,
+    )
+    return GradArray(array, node)

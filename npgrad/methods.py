@@ -1,0 +1,314 @@
+"""The methods and attributes of ndarray, put on `GradArray`.
+
+Most are NumPy functions of the same name and go through the table; the few that differ from their
+function (argument order, in place, views) are written out.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .errors import GradientLost, NoDerivative
+from .graph import backend
+from .graph.array import GradArray, current, lost, storage
+from .graph.node import Node
+from .graph.op import Op
+from .graph.operators import _decided
+from .graph.record import call
+from .graph.regions import ALL, fill, getitem, setitem
+from .graph.views import view_of
+
+_frame = sys._getframe
+
+# Methods whose arguments are those of the function of the same name, the array first.
+SAME = (
+    "all any argmax argmin argpartition argsort clip conj conjugate cumprod cumsum diagonal dot "
+    "max mean min nonzero prod ravel repeat round searchsorted squeeze std sum swapaxes take trace "
+    "var put"
+).split()
+
+
+def _method(name: str, function: Any) -> Callable[..., Any]:
+    def method(self: GradArray, *args: Any, **kwargs: Any) -> Any:
+        return call(_decided(function), (self, *args), kwargs, _frame(1))
+
+    method.__doc__ = f"As `numpy.{function.__name__}`."
+    return method
+
+
+def _reshape(self: GradArray, *shape: Any, order: str = "C", copy: bool | None = None) -> Any:
+    """The same elements in another shape, a view where NumPy gives one."""
+    target = shape[0] if len(shape) == 1 else shape
+    kwargs: dict[str, Any] = {} if order == "C" else {"order": order}
+    if copy is not None:
+        kwargs["copy"] = copy
+    return call(_decided(np.reshape), (self, target), kwargs, _frame(1))
+
+
+def _transpose(self: GradArray, *axes: Any) -> Any:
+    """Axes permuted, reversed by default; a view."""
+    order = axes[0] if len(axes) == 1 else (axes or None)
+    return call(_decided(np.transpose), (self, order), {}, _frame(1))
+
+
+def _compress(self: GradArray, condition: Any, axis: Any = None, out: Any = None) -> Any:
+    """As `numpy.compress`."""
+    return call(_decided(np.compress), (condition, self, axis, out), {}, _frame(1))
+
+
+def _flatten(self: GradArray, order: str = "C") -> Any:
+    """A copy in one dimension."""
+    return self.ravel(order).copy()  # type: ignore[attr-defined]
+
+
+class Cast(Op):
+    """``x.astype(dtype)`` and ``x.copy()``: the identity, whose cotangent gets x's dtype back."""
+
+    name = "astype"
+
+    def spread(self, walk: Any, node: Node, g: Any, kept: tuple[Any, ...]) -> None:
+        parent = node.parents[0]
+        if parent is not None and walk.wants(parent):
+            walk.add(parent, g, g)
+
+    def push(self, walk: Any, node: Node, tangents: list[Any], kept: tuple[Any, ...]) -> Any:
+        return tangents[0]
+
+
+class Copy(Cast):
+    """``x.copy()``."""
+
+    name = "copy"
+
+
+CAST, COPY = Cast(), Copy()
+
+
+def _identity(op: Op, self: GradArray, array: Any, frame: Any) -> GradArray:
+    node = current(self)[1]
+    shape, dtype = backend.describe(array)
+    if node is not None:
+        node = Node(op, (node,), (), shape, dtype, frame.f_code, frame.f_lasti)
+    return GradArray(array, node)
+
+
+def _copy(self: GradArray, order: str = "C") -> Any:
+    """A copy that stays connected."""
+    array = current(self)[0]
+    made = array if backend.is_scalar(array) else array.copy(order=order)
+    return _identity(COPY, self, made, _frame(1))
+
+
+def _astype(
+    self: GradArray,
+    dtype: Any,
+    order: str = "K",
+    casting: str = "unsafe",
+    subok: bool = True,
+    copy: bool = True,
+) -> Any:
+    """In another type; stays connected for floating and complex types."""
+    array = current(self)[0]
+    dtype = np.dtype(dtype)
+    if not copy and dtype == self.dtype:
+        return self
+    if not hasattr(array, "astype"):
+        array = backend.FLOAT.type(array) if type(array) is float else np.complex128(array)
+    made = array.astype(dtype) if backend.is_scalar(array) else array.astype(dtype, order, casting)
+    if dtype.kind not in "fc":
+        if dtype.kind not in "iub":
+            raise GradientLost(lost(self, f"x.astype({dtype})"))
+        return made
+    return _identity(CAST, self, made, _frame(1))
+
+
+def _item(self: GradArray, *index: Any) -> Any:
+    """The element as a 0-d GradArray, so that its gradient is not lost."""
+    if not index:
+        if self.size != 1:
+            raise ValueError("can only convert an array of size 1 to a Python scalar")
+        return getitem(self, (0,) * self.ndim, _frame(1)) if self.ndim else +self  # type: ignore[operator]
+    where = index[0] if len(index) == 1 else index
+    if isinstance(where, int):
+        where = tuple(int(i) for i in np.unravel_index(where, self.shape))
+    return getitem(self, where, _frame(1))
+
+
+def _tolist(self: GradArray) -> Any:
+    """Nested lists of 0-d GradArrays."""
+    if self.ndim == 0:
+        return +self  # type: ignore[operator]
+    return [row.tolist() if self.ndim > 1 else row for row in self]
+
+
+def _fill(self: GradArray, value: Any) -> None:
+    """Write one number everywhere."""
+    setitem(self, ALL, value, _frame(1))
+
+
+def _sort(self: GradArray, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
+    """Sort in place."""
+    fill(self, np.sort(self, axis=axis, kind=kind, order=order, stable=stable), _frame(1))  # type: ignore[call-overload]
+
+
+def _partition(self: GradArray, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None) -> None:
+    """Partition in place."""
+    fill(self, np.partition(self, kth, axis=axis, kind=kind, order=order), _frame(1))  # type: ignore[call-overload]
+
+
+def _view(self: GradArray, dtype: Any = None, type: Any = None) -> Any:
+    """An alias; between complex and pairs of floats of equal layout a linear view."""
+    if type is not None:
+        raise NoDerivative("npgrad: x.view(type=...) has no meaning for a recorded array")
+    if dtype is None or np.dtype(dtype) == self.dtype:
+        return getitem(self, ALL, _frame(1))
+    from .rules.complex import view_as
+
+    return view_as(self, np.dtype(dtype))
+
+
+def _setflags(self: GradArray, write: Any = None, align: Any = None, uic: Any = None) -> None:
+    """``write=False`` makes in-place operations raise, as in NumPy."""
+    if write is not None:
+        view_of(self).root.locked = not write
+
+
+def _to_device(self: GradArray, device: Any, /, *, stream: Any = None) -> Any:
+    """`self` for ``"cpu"``."""
+    if device != "cpu" or not isinstance(storage(self), (np.ndarray, np.generic, float)):
+        raise ValueError(f"Unsupported device {device!r}; see npgrad.cuda.to_device")
+    return self
+
+
+def _refuse(name: str, why: str) -> Callable[..., Any]:
+    def method(self: GradArray, *args: Any, **kwargs: Any) -> Any:
+        raise NoDerivative(f"npgrad: x.{name} is refused: {why}")
+
+    method.__doc__ = f"Refused: {why}."
+    return method
+
+
+def _leave(name: str) -> Callable[..., Any]:
+    def method(self: GradArray, *args: Any, **kwargs: Any) -> Any:
+        if current(self)[1] is None:
+            return getattr(current(self)[0], name)(*args, **kwargs)
+        raise GradientLost(lost(self, f"x.{name}()"))
+
+    method.__doc__ = "Refused for recorded arrays: the data would leave the recording."
+    return method
+
+
+class Flat:
+    """``x.flat``: iterate, index and assign the elements in C order."""
+
+    __slots__ = ("_of",)
+
+    def __init__(self, of: GradArray) -> None:
+        self._of = of
+
+    def __len__(self) -> int:
+        return self._of.size
+
+    def __iter__(self) -> Any:
+        return iter(np.ravel(self._of))  # type: ignore[call-overload]
+
+    def __getitem__(self, index: Any) -> Any:
+        return np.ravel(self._of)[index]  # type: ignore[call-overload]
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        size, shape = self._of.size, self._of.shape
+        numbers = np.atleast_1d(np.arange(size)[index])
+        setitem(self._of, np.unravel_index(numbers, shape), _cycled(value, numbers.size), _frame(1))
+
+    def copy(self) -> Any:
+        """The elements in one dimension."""
+        return np.ravel(self._of).copy()  # type: ignore[call-overload]
+
+
+def _cycled(value: Any, size: int) -> Any:
+    """`value` flattened and repeated to `size`, as ``flat[...] = value`` does."""
+    if type(value) is not GradArray:
+        value = np.asarray(value)
+    flat = np.ravel(value)
+    have = flat.shape[0]
+    if have == size or have == 1:
+        return flat if have == size else flat[0]
+    return flat[np.arange(size) % have]
+
+
+def _axis_property(function: Any, *args: Any) -> property:
+    def get(self: GradArray) -> Any:
+        return call(_decided(function), (self, *args), {}, _frame(1))
+
+    get.__doc__ = f"As `numpy.{function.__name__}`."
+    return property(get)
+
+
+def _part(function: Any) -> property:
+    """``x.real`` and ``x.imag``, which can be assigned."""
+
+    def get(self: GradArray) -> Any:
+        return call(_decided(function), (self,), {}, _frame(1))
+
+    def put(self: GradArray, value: Any) -> None:
+        part = call(_decided(function), (self,), {}, _frame(1))
+        setitem(part, ALL, value, _frame(1))
+
+    get.__doc__ = f"As `numpy.{function.__name__}`; assignable."
+    return property(get, put)
+
+
+def _flat_get(self: GradArray) -> Flat:
+    """The elements in C order."""
+    return Flat(self)
+
+
+def _flat_set(self: GradArray, value: Any) -> None:
+    Flat(self)[:] = value
+
+
+def install() -> None:
+    """Put everything on the class."""
+    cls: Any = GradArray
+    for name in SAME:
+        setattr(cls, name, _method(name, getattr(np, name)))
+    for name, method in (
+        ("reshape", _reshape),
+        ("transpose", _transpose),
+        ("compress", _compress),
+        ("flatten", _flatten),
+        ("copy", _copy),
+        ("astype", _astype),
+        ("item", _item),
+        ("tolist", _tolist),
+        ("fill", _fill),
+        ("sort", _sort),
+        ("partition", _partition),
+        ("view", _view),
+        ("setflags", _setflags),
+        ("to_device", _to_device),
+        ("byteswap", _refuse("byteswap", "it changes raw memory")),
+        ("getfield", _refuse("getfield", "it reads raw memory")),
+        ("setfield", _refuse("setfield", "it changes raw memory")),
+        ("choose", _refuse("choose", "an array of choices is integer; use np.choose(index, list)")),
+        ("resize", _refuse("resize", "it reallocates in place; use np.resize(x, shape)")),
+        ("dump", _leave("dump")),
+        ("dumps", _leave("dumps")),
+        ("tobytes", _leave("tobytes")),
+        ("tofile", _leave("tofile")),
+    ):
+        method.__name__ = name
+        method.__qualname__ = f"GradArray.{name}"
+        setattr(cls, name, method)
+    cls.T = _axis_property(np.transpose)
+    cls.mT = _axis_property(np.matrix_transpose)
+    cls.real = _part(np.real)
+    cls.imag = _part(np.imag)
+    cls.flat = property(_flat_get, _flat_set)
+
+
+install()

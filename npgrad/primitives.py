@@ -1,0 +1,46 @@
+"""Functions of npgrad's own that are recorded and differentiated like NumPy's.
+
+`primitive` makes a function dispatch: called with a recorded array it goes through the table,
+otherwise it simply runs. Its NumPy body is the specification, and the oracle of any kernel.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from . import table
+from .errors import NoDerivative
+from .graph.array import GradArray
+from .graph.record import call
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _recorded(values: Any) -> bool:
+    return any(
+        type(value) is GradArray or (type(value) in (list, tuple) and _recorded(value))
+        for value in values
+    )
+
+
+def primitive(function: F) -> F:
+    """Make `function` dispatch on recorded arrays; decide it with a word of the table.
+
+    The wrapper, not the bare function, is what the table decides.
+    """
+
+    @functools.wraps(function)
+    def dispatch(*args: Any, **kwargs: Any) -> Any:
+        if not _recorded(args) and not _recorded(kwargs.values()):
+            return function(*args, **kwargs)
+        rule = table.lookup(dispatch)
+        if rule is None:
+            raise NoDerivative(f"npgrad: nothing is decided for {function.__qualname__}")
+        return call(rule, args, kwargs, sys._getframe(1))
+
+    dispatch.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
+    return dispatch  # type: ignore[return-value]

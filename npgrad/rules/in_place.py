@@ -1,0 +1,176 @@
+"""Functions that change their first argument: copyto, put, place, ``ufunc.at`` and their kin.
+
+Each is made of the graph's two writes, at an index and under a mask. A plain first argument with a
+recorded value is refused with the remedy.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from npgrad.errors import InPlaceError
+from npgrad.graph.array import GradArray, unwrap
+from npgrad.graph.record import plain_out
+from npgrad.graph.regions import add_at, copyto, may_repeat, setitem
+from npgrad.table import function_name, ufunc_methods, writes
+
+_frame = sys._getframe
+
+
+def target(handle: Any, name: str) -> GradArray:
+    """`handle`, if it is one; a plain array cannot take a recorded value."""
+    if type(handle) is not GradArray:
+        raise InPlaceError(plain_out(name, _frame(2)))
+    return handle
+
+
+def put_values(values: Any, count: int) -> Any:
+    """`values` flattened, and repeated or cut to `count`."""
+    flat = np.ravel(values) if type(values) is GradArray else np.asarray(values).ravel()
+    have = flat.shape[0]
+    if have == count:
+        return flat
+    if have == 0:
+        raise ValueError("npgrad: cannot put from an empty array of values")
+    return flat[np.arange(count) % have]
+
+
+def copyto_body(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+    """Write `src`, broadcast, where the mask is true."""
+    handle = target(dst, "np.copyto")
+    have = src.dtype if hasattr(src, "dtype") else np.asarray(unwrap(src)).dtype
+    if type(src) not in (int, float, complex, bool) and not np.can_cast(
+        have, handle.dtype, casting  # type: ignore[arg-type]
+    ):
+        raise TypeError(
+            f"Cannot cast array data from {have!r} to {handle.dtype!r} according to the rule "
+            f"{casting!r}"
+        )
+    copyto(handle, src, where, _frame(1))
+
+
+def put_body(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
+    """``a.flat[ind] = v``."""
+    handle = target(a, "np.put")
+    numbers = np.asarray(ind).ravel()
+    if numbers.size == 0:
+        return
+    shape = handle.shape
+    if mode == "raise":
+        if np.any((numbers < -handle.size) | (numbers >= handle.size)):
+            raise IndexError(f"index out of bounds for an array of size {handle.size}")
+        numbers = np.where(numbers < 0, numbers + handle.size, numbers)
+    index = np.unravel_index(
+        np.mod(numbers, handle.size) if mode == "wrap" else np.clip(numbers, 0, handle.size - 1),
+        shape,
+    )
+    setitem(handle, index, put_values(v, numbers.size), _frame(1))
+
+
+def place_body(arr: Any, mask: Any, vals: Any) -> None:
+    """The first entries of `vals` where `mask` is true, repeated as needed."""
+    handle = target(arr, "np.place")
+    mask = np.asarray(unwrap(mask), bool).reshape(handle.shape)
+    count = int(mask.sum())
+    if count:
+        setitem(handle, mask, put_values(vals, count), _frame(1))
+
+
+def putmask_body(a: Any, mask: Any, values: Any) -> None:
+    """``a.flat[n] = values[n]`` where the mask is true, values repeated."""
+    handle = target(a, "np.putmask")
+    mask = np.asarray(unwrap(mask), bool).reshape(handle.shape)
+    if mask.any():
+        flat = put_values(values, handle.size)
+        setitem(handle, mask, flat[np.flatnonzero(mask)], _frame(1))
+
+
+def put_along_axis_body(arr: Any, indices: Any, values: Any, axis: Any, mode: str = "raise") -> None:
+    """The inverse of take_along_axis."""
+    handle = target(arr, "np.put_along_axis")
+    indices = np.asarray(indices)
+    if axis is None:
+        if indices.ndim != 1:
+            raise ValueError("when axis=None, `indices` must have a single dimension.")
+        setitem(handle, np.unravel_index(indices % handle.size, handle.shape), values, _frame(1))
+        return
+    axis = axis % handle.ndim
+    grid = []
+    for position in range(handle.ndim):
+        if position == axis:
+            grid.append(indices)
+        else:
+            extent = [1] * handle.ndim
+            extent[position] = handle.shape[position]
+            grid.append(np.arange(handle.shape[position]).reshape(extent))
+    setitem(handle, tuple(grid), values, _frame(1))
+
+
+def fill_diagonal_body(a: Any, val: Any, wrap: bool = False) -> None:
+    """Write the main diagonal."""
+    handle = target(a, "np.fill_diagonal")
+    if handle.ndim < 2:
+        raise ValueError("array must be at least 2-d")
+    marks = np.zeros(handle.shape, bool)
+    np.fill_diagonal(marks, True, wrap)
+    numbers = np.flatnonzero(marks)
+    setitem(
+        handle, np.unravel_index(numbers, handle.shape), put_values(val, numbers.size), _frame(1)
+    )
+
+
+def at_body(ufunc: np.ufunc, a: Any, indices: Any, b: Any = None) -> None:
+    """``ufunc.at``: every repeated index counts, one after the other."""
+    handle = target(a, f"{function_name(ufunc)}.at")
+    if ufunc is np.add or ufunc is np.subtract:
+        add_at(handle, indices, b if ufunc is np.add else np.negative(b), _frame(2))
+        return
+    index = tuple(indices) if type(indices) is tuple else (indices,)
+    for part, chosen in rounds(handle, index):
+        old = handle[part]
+        if ufunc.nin == 1:
+            new = ufunc(old)
+        else:
+            operand = b if chosen is None else _chosen(b, chosen)
+            new = ufunc(old, operand)
+        setitem(handle, part, new, _frame(2))
+
+
+def rounds(handle: GradArray, index: tuple[Any, ...]) -> list[tuple[Any, Any]]:
+    """`index` as a sequence of indices without repeats: first occurrences, second ones, ..."""
+    index = tuple(np.asarray(i) if isinstance(i, list) else i for i in index)
+    if not may_repeat(index):
+        return [(index, None)]
+    shape = handle.shape
+    numbers = np.arange(handle.size).reshape(shape)[index]
+    flat = numbers.ravel()
+    order = np.argsort(flat, kind="stable")
+    starts = np.r_[True, flat[order][1:] != flat[order][:-1]]
+    begin = np.maximum.accumulate(np.where(starts, np.arange(flat.size), 0))
+    turn = np.empty(flat.size, int)
+    turn[order] = np.arange(flat.size) - begin
+    result = []
+    for k in range(int(turn.max(initial=-1)) + 1):
+        picked = np.flatnonzero(turn == k)
+        place = np.unravel_index(flat[picked], shape)
+        result.append((place, (picked, numbers.shape)))
+    return result
+
+
+def _chosen(b: Any, chosen: tuple[Any, Any]) -> Any:
+    picked, shape = chosen
+    wide = np.broadcast_to(b, shape) if type(b) is GradArray else np.broadcast_to(np.asarray(b), shape)
+    return np.ravel(wide)[picked]
+
+
+writes(np.copyto, copyto_body)
+writes(np.put, put_body)
+writes(np.place, place_body)
+writes(np.putmask, putmask_body)
+writes(np.put_along_axis, put_along_axis_body)
+writes(np.fill_diagonal, fill_diagonal_body)
+ufunc_methods["at"] = at_body
+

@@ -1,0 +1,166 @@
+"""Nested containers as arguments: lists, tuples, dicts, namedtuples, dataclasses of arrays.
+
+Arrays and numbers are met without any of this; `optree` is imported at the first argument that is
+neither.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+from ..errors import NotDifferentiable
+from ..graph import backend
+from ..graph.array import GradArray, leaf, unwrap
+from ..graph.node import Node
+
+NAMESPACE = "npgrad"
+Rebuild = Callable[[list[Any]], Any]
+
+
+def is_single(value: Any) -> bool:
+    """Whether `value` is one array or number and not a container."""
+    return (
+        type(value) is GradArray
+        or backend.is_scalar(value)
+        or backend.is_array(value)
+        or isinstance(value, complex)
+    )
+
+
+def _stop(value: Any) -> bool:
+    """Register a dataclass the first time it is seen; arrays and None are leaves."""
+    kind = type(value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        _register_dataclass(kind)
+    return value is None or is_single(value)
+
+
+_registered: set[type] = set()
+
+
+def _register_dataclass(kind: type) -> None:
+    if kind in _registered:
+        return
+    import optree
+
+    names = tuple(field.name for field in dataclasses.fields(kind))
+
+    def flatten(value: Any) -> tuple[tuple[Any, ...], None, tuple[str, ...]]:
+        return tuple(getattr(value, name) for name in names), None, names
+
+    def unflatten(_: None, children: tuple[Any, ...]) -> Any:
+        made = object.__new__(kind)
+        for name, child in zip(names, children, strict=True):
+            object.__setattr__(made, name, child)
+        return made
+
+    try:
+        optree.register_pytree_node(kind, flatten, unflatten, namespace=NAMESPACE)
+    except ValueError:
+        pass  # its author registered it
+    _registered.add(kind)
+
+
+def flatten(value: Any) -> tuple[list[Any], Rebuild]:
+    """The arrays in `value`, and how to put others in their places."""
+    if is_single(value):
+        return [value], _only
+    import optree
+
+    leaves, spec = optree.tree_flatten(value, is_leaf=_stop, none_is_leaf=True, namespace=NAMESPACE)
+    return leaves, lambda parts: optree.tree_unflatten(spec, parts)
+
+
+def _only(parts: list[Any]) -> Any:
+    return parts[0]
+
+
+def same_structure(value: Any, like: Any, what: str) -> tuple[list[Any], Rebuild]:
+    """The arrays of `value`, whose structure must be that of `like`."""
+    from ..errors import ShapeMismatch
+
+    parts, _ = flatten(value)
+    wanted, rebuild = flatten(like)
+    if len(parts) != len(wanted) or (
+        not is_single(like) and _spec(value) != _spec(like)
+    ):
+        raise ShapeMismatch(
+            f"npgrad: {what} must have the structure of what it belongs to: "
+            f"{_spec(like)}, got {_spec(value)}"
+        )
+    return parts, rebuild
+
+
+def _spec(value: Any) -> Any:
+    import optree
+
+    return optree.tree_structure(value, is_leaf=_stop, none_is_leaf=True, namespace=NAMESPACE)
+
+
+def differentiable(value: Any, name: str) -> Any:
+    """`value` as the array to differentiate with respect to; TypeError if it cannot be."""
+    kind = type(value)
+    if kind is GradArray or kind is float or kind is complex:
+        return value
+    if kind is int:
+        return float(value)
+    if (backend.is_array(value) or backend.is_scalar(value)) and kind is not bool:
+        dtype = backend.describe(value)[1]
+        if backend.is_inexact(dtype):
+            backend.foreign(value)
+            return value
+        raise NotDifferentiable(
+            f"npgrad: {name} is an array of {dtype}: integers, booleans and objects have no "
+            f"gradient. Pass {name}.astype(float), or leave it out of argnums."
+        )
+    raise NotDifferentiable(
+        f"npgrad: {name} is {kind.__module__}.{kind.__qualname__}, which has no gradient; arrays, "
+        "numbers and containers of them have."
+    )
+
+
+class Argument:
+    """One argument made into leaves, and how gradients come back in its structure."""
+
+    __slots__ = ("handles", "nodes", "rebuild", "value", "recorded")
+
+    def __init__(self, value: Any, name: str) -> None:
+        if type(value) is list or type(value) is tuple or type(value) is dict or not is_single(value):
+            parts, self.rebuild = flatten(value)
+        else:
+            parts, self.rebuild = [value], _only
+        self.handles = []
+        self.nodes: list[Node] = []
+        self.recorded = False
+        for part in parts:
+            part = differentiable(part, name)
+            origin = None
+            if type(part) is GradArray:
+                from ..graph.array import current
+
+                part, origin = current(part)
+                self.recorded = True
+            handle = leaf(part, False, origin)
+            self.handles.append(handle)
+            self.nodes.append(handle._node)  # type: ignore[arg-type]
+        self.value = self.rebuild(list(self.handles))
+
+    def collect(self, gradients: dict[int, tuple[Node, Any]], record: bool) -> Any:
+        """The gradients in the argument's structure, zeros where none arrived."""
+        parts = []
+        for node in self.nodes:
+            found = gradients.get(node.id)
+            part = found[1] if found is not None else _zeros(node)
+            if record and type(part) is not GradArray:
+                part = GradArray(part, None)
+            parts.append(part)
+        return self.rebuild(parts)
+
+
+def _zeros(node: Node) -> Any:
+    return backend.zeros(0.0, node.shape, node.dtype)[()]
+
+
+__all__ = ["Argument", "differentiable", "flatten", "is_single", "same_structure", "unwrap"]
