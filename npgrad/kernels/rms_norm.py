@@ -1,0 +1,104 @@
+"""Root-mean-square normalisation of the last axis, and its backward.
+
+    y  = w x r               r = 1 / sqrt(mean(x**2) + eps)
+    gx = r (h - x r**2 mean(h x))                         h = g w
+    gw = sum of g x r over rows
+
+As in layer normalisation r is recomputed, x and g are read from memory once, and sums over rows are
+taken in chunks that depend on the shape alone.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from npgrad.kernels._arrays import Array, chunk_count, matrix, usable
+from npgrad.kernels._compile import njit
+from npgrad.kernels._threads import spread
+
+__all__ = ["rms_norm", "rms_norm_grad", "rms_norm_grad_reference", "rms_norm_reference"]
+
+
+def rms_norm_reference(x: Array, weight: Array, eps: float) -> Array:
+    """``weight x / sqrt(mean(x**2) + eps)``."""
+    return x * (1 / np.sqrt(np.mean(x * x, axis=-1, keepdims=True) + eps)) * weight
+
+
+def rms_norm_grad_reference(g: Array, x: Array, weight: Array, eps: float) -> tuple[Array, Array]:
+    """The cotangents of x and weight."""
+    r = 1 / np.sqrt(np.mean(x * x, axis=-1, keepdims=True) + eps)
+    h = g * weight
+    gx = r * (h - x * (r * r * np.mean(h * x, axis=-1, keepdims=True)))
+    return gx, np.sum(g * x * r, axis=tuple(range(x.ndim - 1)))
+
+
+@njit(fastmath={"reassoc", "contract", "nsz"})
+def _inverse_root(row, eps):  # type: ignore[no-untyped-def]
+    one = row.dtype.type(1)
+    square = row.dtype.type(0)
+    for j in range(row.size):
+        square += row[j] * row[j]
+    return one / np.sqrt(square * (one / row.dtype.type(row.size)) + row.dtype.type(eps))
+
+
+@njit(fastmath={"reassoc", "contract", "nsz"})
+def _rms_norm(start, stop, x, weight, eps, y):  # type: ignore[no-untyped-def]
+    for i in range(start, stop):
+        row = x[i]
+        out = y[i]
+        r = _inverse_root(row, eps)
+        for j in range(x.shape[1]):
+            out[j] = row[j] * r * weight[j]
+
+
+@njit(fastmath={"reassoc", "contract", "nsz"})
+def _rms_norm_grad(start, stop, chunk, g, x, weight, eps, gx, sums):  # type: ignore[no-untyped-def]
+    """Chunks ``start <= c < stop`` of `chunk` rows; ``sums[c]`` gets their part of gw."""
+    n = x.shape[1]
+    scale = x.dtype.type(1) / x.dtype.type(n)
+    for c in range(start, stop):
+        gw = sums[c]
+        for j in range(n):
+            gw[j] = 0
+        for i in range(c * chunk, min((c + 1) * chunk, x.shape[0])):
+            row = x[i]
+            gi = g[i]
+            out = gx[i]
+            r = _inverse_root(row, eps)
+            total = x.dtype.type(0)
+            for j in range(n):
+                total += gi[j] * weight[j] * row[j]
+            total *= scale * r * r
+            for j in range(n):
+                out[j] = r * (gi[j] * weight[j] - row[j] * total)
+            for j in range(n):
+                gw[j] += gi[j] * (row[j] * r)
+
+
+def rms_norm(x: Array, weight: Array, eps: float) -> Array:
+    """``weight x / sqrt(mean(x**2) + eps)`` over the last axis."""
+    if not usable(x, weight):
+        return rms_norm_reference(x, weight, eps)
+    rows = matrix(x, x.shape[-1])
+    y = np.empty_like(rows)
+    weight = np.ascontiguousarray(weight)
+    spread(_rms_norm, len(rows), rows.shape[1] * 0.4, rows, weight, float(eps), y)
+    return y.reshape(x.shape)
+
+
+def rms_norm_grad(g: Array, x: Array, weight: Array, eps: float) -> tuple[Array, Array]:
+    """The cotangents of x and weight from `g`, that of the output."""
+    if not usable(x, g, weight):
+        return rms_norm_grad_reference(g, x, weight, eps)
+    width = x.shape[-1]
+    rows = matrix(x, width)
+    gx = np.empty_like(rows)
+    chunks = chunk_count(*rows.shape[:1], rows.size)
+    chunk = -(-len(rows) // chunks)
+    sums = np.empty((chunks, width), x.dtype)
+    weight = np.ascontiguousarray(weight)
+    cost = chunk * width * 0.8
+    spread(
+        _rms_norm_grad, chunks, cost, chunk, matrix(g, width), rows, weight, float(eps), gx, sums
+    )
+    return gx.reshape(x.shape), np.add.reduce(sums, axis=0)

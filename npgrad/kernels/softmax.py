@@ -1,0 +1,83 @@
+"""Softmax of the last axis, and its backward, one row at a time: the row stays in the cache."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from npgrad.kernels._arrays import Array, matrix, usable
+from npgrad.kernels._compile import njit
+from npgrad.kernels._threads import spread
+from npgrad.kernels.vector_math import exp
+
+__all__ = ["largest", "softmax", "softmax_grad", "softmax_grad_reference", "softmax_reference"]
+
+
+def softmax_reference(x: Array) -> Array:
+    """``exp(x) / sum(exp(x))``, the largest entry subtracted first; rows of -inf alone give NaN."""
+    e = np.exp(x - np.max(x, axis=-1, keepdims=True))
+    return e / np.sum(e, axis=-1, keepdims=True)
+
+
+def softmax_grad_reference(g: Array, y: Array) -> Array:
+    """The cotangent of x from that of ``y = softmax(x)``."""
+    return y * (g - np.sum(g * y, axis=-1, keepdims=True))
+
+
+@njit(fastmath={"nnan", "nsz"}, forceinline=True)
+def largest(row):  # type: ignore[no-untyped-def]
+    """The largest entry; any entry when there is a NaN, which the sum of exponentials then brings."""
+    top = row[0]
+    for j in range(row.size):
+        top = row[j] if row[j] > top else top
+    return top
+
+
+@njit(fastmath={"reassoc", "contract", "nsz"})
+def _softmax(start, stop, x, y):  # type: ignore[no-untyped-def]
+    n = x.shape[1]
+    for i in range(start, stop):
+        row = x[i]
+        out = y[i]
+        top = largest(row)
+        total = row.dtype.type(0)
+        for j in range(n):
+            e = exp(row[j] - top)
+            out[j] = e
+            total += e
+        scale = row.dtype.type(1) / total
+        for j in range(n):
+            out[j] *= scale
+
+
+@njit(fastmath={"reassoc", "contract", "nsz"})
+def _softmax_grad(start, stop, g, y, out):  # type: ignore[no-untyped-def]
+    n = y.shape[1]
+    for i in range(start, stop):
+        gi = g[i]
+        yi = y[i]
+        row = out[i]
+        total = yi.dtype.type(0)
+        for j in range(n):
+            total += gi[j] * yi[j]
+        for j in range(n):
+            row[j] = yi[j] * (gi[j] - total)
+
+
+def softmax(x: Array) -> Array:
+    """Softmax over the last axis."""
+    if not usable(x):
+        return softmax_reference(x)
+    rows = matrix(x, x.shape[-1])
+    y = np.empty_like(rows)
+    spread(_softmax, len(rows), rows.shape[1] * 1.0, rows, y)
+    return y.reshape(x.shape)
+
+
+def softmax_grad(g: Array, y: Array) -> Array:
+    """The cotangent of x from `g`, that of ``y = softmax(x)``."""
+    if not usable(y, g):
+        return softmax_grad_reference(g, y)
+    rows = matrix(y, y.shape[-1])
+    out = np.empty_like(rows)
+    spread(_softmax_grad, len(rows), rows.shape[1] * 0.5, matrix(g, y.shape[-1]), rows, out)
+    return out.reshape(y.shape)
