@@ -1,0 +1,269 @@
+"""Legendre's and Carlson's elliptic integrals, Jacobi's functions (DLMF chapters 19 and 22)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import scipy.special as sp
+
+from npgrad.primitives import primitive
+from npgrad.rules.special.words import several, smooth
+from npgrad.table import reverse
+
+
+# -------------------------------------------------------------------------------------- complete
+def k_slope(m: Any) -> Any:
+    """K'(m) = (E - (1-m) K) / (2 m (1-m)), 19.4.1; near m = 0, where that is 0/0, 19.5.1."""
+    near = np.abs(m) < 0.5
+    small, m = np.where(near, m, 0), np.where(near, 0.5, m)
+    far = (sp.ellipe(m) - (1 - m) * sp.ellipk(m)) / (2 * m * (1 - m))
+    return np.where(near, math.pi / 8 * sp.hyp2f1(1.5, 1.5, 2, small), far)
+
+
+def e_slope(m: Any) -> Any:
+    """E'(m) = (E - K) / (2 m), 19.4.2; near m = 0 by 19.5.2."""
+    near = np.abs(m) < 0.5
+    small, m = np.where(near, m, 0), np.where(near, 0.5, m)
+    far = (sp.ellipe(m) - sp.ellipk(m)) / (2 * m)
+    return np.where(near, -math.pi / 8 * sp.hyp2f1(0.5, 1.5, 2, small), far)
+
+
+def km1_slope(p: Any, y: Any) -> Any:
+    """The derivative of K(1 - p): 19.4.1 with K as given, so that p near 0 keeps its digits."""
+    near = np.abs(1 - p) < 0.5
+    small, q = np.where(near, 1 - p, 0), np.where(near, 0.5, p)
+    far = (q * np.where(near, 1, y) - sp.ellipe(1 - q)) / (2 * q * (1 - q))
+    return np.where(near, -math.pi / 8 * sp.hyp2f1(1.5, 1.5, 2, small), far)
+
+
+smooth("ellipk", lambda g, x: g * k_slope(x))
+smooth("ellipe", lambda g, x: g * e_slope(x))
+smooth("ellipkm1", lambda g, x, y: g * km1_slope(x, y))
+
+
+def agm_first(g: Any, x1: Any, x2: Any) -> Any:
+    """agm(a, b) = (pi/2) a / K(1 - (b/a)^2), 19.8.5."""
+    ratio = np.square(x2 / x1)
+    k = sp.ellipk(1 - ratio)
+    return math.pi / 2 * g / k * (1 - 2 * ratio * k_slope(1 - ratio) / k)
+
+
+def agm_second(g: Any, x1: Any, x2: Any) -> Any:
+    """The same with the arguments exchanged: the mean is symmetric."""
+    return agm_first(g, x2, x1)
+
+
+smooth("agm", agm_first, agm_second)
+
+# ------------------------------------------------------------------------------------ incomplete
+# For |m| < 0.05 as the integrals of sin^(2k) that 19.5 expands into: no 0/0 at m = 0.
+TERMS = 14
+
+
+def small_m(phi: Any, m: Any, a: float) -> Any:
+    """Half the integral of sin^2 / (1 - m sin^2)^a from 0 to phi, as a series in m."""
+    s, c = np.sin(phi), np.cos(phi)
+    square = s * s
+    power = s * c  # sin^(2n-1) cos
+    moment = phi
+    coefficients = []
+    weight = 0.5
+    for n in range(1, TERMS + 1):
+        moment = ((2 * n - 1) * moment - power) / (2 * n)
+        power = power * square
+        coefficients.append(weight * moment)
+        weight *= (a + n - 1) / n
+    total = coefficients.pop()
+    while coefficients:
+        total = total * m + coefficients.pop()
+    return total
+
+
+def e_phi_m(phi: Any, m: Any) -> Any:
+    """dE(phi, m)/dm = (E - F) / (2 m), 19.4.6."""
+    near = np.abs(m) < 0.05
+    far_m = np.where(near, 0.5, m)
+    far = (sp.ellipeinc(phi, far_m) - sp.ellipkinc(phi, far_m)) / (2 * far_m)
+    return np.where(near, -small_m(phi, np.where(near, m, 0), 0.5), far)
+
+
+def f_phi_m(phi: Any, m: Any) -> Any:
+    """dF(phi, m)/dm, 19.4.4."""
+    near = np.abs(m) < 0.05
+    q = np.where(near, 0.5, m)
+    first = sp.ellipeinc(phi, q) / (2 * q * (1 - q)) - sp.ellipkinc(phi, q) / (2 * q)
+    last = np.sin(2 * phi) / (4 * (1 - q) * np.sqrt(1 - q * np.square(np.sin(phi))))
+    return np.where(near, small_m(phi, np.where(near, m, 0), 1.5), first - last)
+
+
+smooth(
+    "ellipeinc",
+    lambda g, x1, x2: g * np.sqrt(1 - x2 * np.square(np.sin(x1))),
+    lambda g, x1, x2: g * e_phi_m(x1, x2),
+)
+smooth(
+    "ellipkinc",
+    lambda g, x1, x2: g / np.sqrt(1 - x2 * np.square(np.sin(x1))),
+    lambda g, x1, x2: g * f_phi_m(x1, x2),
+)
+
+
+def jacobi_u(m: Any, y: tuple[Any, Any, Any, Any]) -> tuple[Any, Any, Any, Any]:
+    """sn' = cn dn, cn' = -sn dn, dn' = -m sn cn, am' = dn: 22.13.1 and 22.16.3."""  # noqa: D403
+    s, c, d, _ = y
+    return c * d, -s * d, -m * s * c, d
+
+
+def jacobi_m(m: Any, y: tuple[Any, Any, Any, Any]) -> tuple[Any, Any, Any, Any]:
+    """Through the amplitude: u = F(am, m) is held, so d am/dm = -dn dF/dm."""
+    s, c, d, amplitude = y
+    turn = -f_phi_m(amplitude, m) * d
+    return c * turn, -s * turn, -(0.5 * s * s + m * s * c * turn) / d, turn
+
+
+several("ellipj", "u, m", u=jacobi_u, m=jacobi_m)
+
+
+# --------------------------------------------------------------------------------------- Carlson
+@primitive
+def carlson_integral(x: Any, y: Any, z: Any, p: Any, powers: tuple[float, ...]) -> Any:
+    """The integral over t > 0 of (t+x)^-a (t+y)^-b (t+z)^-c (t+p)^-d, (a, b, c, d) = `powers`.
+
+    Every partial derivative is one of the same family, so coinciding arguments need no care, unlike
+    in the partial fractions of 19.18. With t = exp(v) the integrand is analytic for |Im v| < pi
+    minus the largest argument, so the trapezoidal rule of step h errs by exp(-2 pi^2 / h): below
+    1e-17 for h = 1/2 and positive arguments, for h = 1/4 and right half-planes.
+    """
+    arguments = [item if hasattr(item, "dtype") else np.asarray(item) for item in (x, y, z, p)]
+    dtype = np.result_type(*arguments)
+    wide = [item.astype(np.result_type(dtype, np.float64)) for item in arguments]
+    step = 0.25 if dtype.kind == "c" else 0.5
+    used = [item for item, power in zip(wide, powers, strict=True) if power > 0]
+    sizes = [np.abs(item[item != 0]) if item.ndim else np.abs(item) for item in used]
+    positive = [size for size in sizes if size.size and np.all(size > 0)]
+    low = min((float(size.min()) for size in positive), default=1.0)
+    high = max((float(size.max()) for size in positive), default=1.0)
+    # At the lower end the integrand falls as exp(v), or exp(v/2) where an argument is 0.
+    start, stop = math.log(low) - 80, math.log(high) + 40 / min(sum(powers) - 1, 1.5)
+    total: Any = 0
+    for node in np.arange(start, stop, step):
+        t = math.exp(node)
+        term: Any = t * step
+        for item, power in zip(wide, powers, strict=True):
+            if power:
+                term = term * (t + item) ** -power
+        total = total + term
+    return np.asarray(total).astype(dtype)[()]
+
+
+def carlson_change(place: int) -> Any:
+    """The rule for one argument: its power rises by one."""
+
+    def rule(g: Any, x: Any, y: Any, z: Any, p: Any, powers: tuple[float, ...]) -> Any:
+        if powers[place] == 0:
+            return np.zeros_like(g)
+        raised = (*powers[:place], powers[place] + 1, *powers[place + 1 :])
+        return -powers[place] * g * carlson_integral(x, y, z, p, raised)
+
+    return rule
+
+
+CARLSON_RULES = {name: carlson_change(i) for i, name in enumerate("xyzp")}
+reverse(carlson_integral, CARLSON_RULES, CARLSON_RULES, batched=True)
+
+
+def rf_slope(x: Any, y: Any, z: Any) -> Any:
+    """-R_D(y, z, x)/6 by the first argument, 19.18.1."""
+    return -sp.elliprd(y, z, x) / 6
+
+
+def rd_slope(x: Any, y: Any, z: Any) -> Any:
+    """By the first argument of 19.16.5, under the integral."""
+    return -0.75 * carlson_integral(x, y, z, 0.0, (1.5, 0.5, 1.5, 0.0))
+
+
+def rg_slope(x: Any, y: Any, z: Any) -> Any:
+    """(R_F - x R_D(y, z, x)/3)/4 as one integral, whose integrand has the factor t."""
+    return 0.125 * carlson_integral(x, y, z, 0.0, (1.5, 0.5, 0.5, -1.0))
+
+
+def positive(p: Any) -> Any:
+    """Whether the integral has no pole: elsewhere SciPy gives Cauchy's principal value."""
+    return np.real(p) > 0 if np.ndim(p) or hasattr(p, "dtype") else p > 0
+
+
+def rc_first(g: Any, x1: Any, x2: Any) -> Any:
+    """By x; a principal value obeys R_x = (R - x^(-1/2)) / (2 (y - x)), from 19.18(i)."""
+    right = positive(x2)
+    y = np.where(right, x2, 1)
+    negative = np.where(right, -1, x2)
+    closed = (sp.elliprc(x1, negative) - 1 / np.sqrt(x1)) / (2 * (negative - x1))
+    return g * np.where(
+        right, -0.25 * carlson_integral(x1, y, 0.0, 0.0, (1.5, 1.0, 0.0, 0.0)), closed
+    )
+
+
+def rc_second(g: Any, x1: Any, x2: Any) -> Any:
+    """By y; a principal value obeys R_y = (sqrt(x)/y - R) / (2 (y - x))."""
+    right = positive(x2)
+    y = np.where(right, x2, 1)
+    negative = np.where(right, -1, x2)
+    closed = (np.sqrt(x1) / negative - sp.elliprc(x1, negative)) / (2 * (negative - x1))
+    return g * np.where(
+        right, -0.5 * carlson_integral(x1, y, 0.0, 0.0, (0.5, 2.0, 0.0, 0.0)), closed
+    )
+
+
+def rj_fractions(x: Any, y: Any, z: Any, p: Any) -> Any:
+    """dR_J/dx by partial fractions of 19.16.2: holds for a principal value (p < 0) as well."""
+    return -(sp.elliprd(y, z, x) - sp.elliprj(x, y, z, p)) / (2 * (p - x))
+
+
+def rj_slope(x: Any, y: Any, z: Any, p: Any) -> Any:
+    """By the first argument of R_J, 19.16.2."""
+    right = positive(p)
+    plain = carlson_integral(x, y, z, np.where(right, p, 1), (1.5, 0.5, 0.5, 1.0))
+    return np.where(right, -0.75 * plain, rj_fractions(x, y, z, np.where(right, -1, p)))
+
+
+def rj_last(g: Any, x1: Any, x2: Any, x3: Any, x4: Any, y: Any) -> Any:
+    """By p; a principal value from homogeneity of degree -3/2, 19.18.6."""
+    right = positive(x4)
+    plain = -1.5 * carlson_integral(x1, x2, x3, np.where(right, x4, 1), (0.5, 0.5, 0.5, 2.0))
+    p = np.where(right, -1, x4)
+    rest = (
+        x1 * rj_fractions(x1, x2, x3, p)
+        + x2 * rj_fractions(x2, x1, x3, p)
+        + x3 * rj_fractions(x3, x2, x1, p)
+    )
+    return g * np.where(right, plain, (-1.5 * sp.elliprj(x1, x2, x3, p) - rest) / p)
+
+
+smooth("elliprc", rc_first, rc_second)
+smooth(
+    "elliprf",
+    lambda g, x1, x2, x3: g * rf_slope(x1, x2, x3),
+    lambda g, x1, x2, x3: g * rf_slope(x2, x1, x3),
+    lambda g, x1, x2, x3: g * rf_slope(x3, x1, x2),
+)
+smooth(
+    "elliprd",
+    lambda g, x1, x2, x3: g * rd_slope(x1, x2, x3),
+    lambda g, x1, x2, x3: g * rd_slope(x2, x1, x3),
+    lambda g, x1, x2, x3: -2.25 * g * carlson_integral(x1, x2, x3, 0.0, (0.5, 0.5, 2.5, 0.0)),
+)
+smooth(
+    "elliprg",
+    lambda g, x1, x2, x3: g * rg_slope(x1, x2, x3),
+    lambda g, x1, x2, x3: g * rg_slope(x2, x1, x3),
+    lambda g, x1, x2, x3: g * rg_slope(x3, x1, x2),
+)
+smooth(
+    "elliprj",
+    lambda g, x1, x2, x3, x4: g * rj_slope(x1, x2, x3, x4),
+    lambda g, x1, x2, x3, x4: g * rj_slope(x2, x1, x3, x4),
+    lambda g, x1, x2, x3, x4: g * rj_slope(x3, x2, x1, x4),
+    rj_last,
+)
