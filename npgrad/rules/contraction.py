@@ -126,16 +126,28 @@ def matmul_right_axes(g: Array, x1: Array, shape: Shape, axes: Any) -> Array:
     return with_axes(matmul_right, g, x1, shape, axes, 1)
 
 
-GUFUNC = f"x1, x2, /, out=None, *, axes=no_value, axis=no_value, keepdims=False, {UFUNC_KEYWORDS}"
+def axes_keyword(axes: Any) -> dict[str, Any]:
+    """``axes=``, if it was given."""
+    return {} if absent(axes) else {"axes": axes}
 
-bilinear(
-    np.matmul,
-    matmul_left_axes,
-    matmul_right_axes,
-    signature=GUFUNC,
-    ignores=IGNORED,
-    batched=True,
-)
+
+def gufunc(function: Any, left: Any, right: Any, *, holomorphic: bool = True) -> None:
+    """Decide a product that takes ``axes=``, which must not be passed on when it was left out."""
+    reverse(
+        function,
+        {"x1": left, "x2": right},
+        {
+            "x1": lambda g, x2, axes: function(g, x2, **axes_keyword(axes)),
+            "x2": lambda g, x1, axes: function(x1, g, **axes_keyword(axes)),
+        },
+        signature=f"x1, x2, /, out=None, *, axes=no_value, {UFUNC_KEYWORDS}",
+        ignores=IGNORED,
+        holomorphic=holomorphic,
+        batched=True,
+    )
+
+
+gufunc(np.matmul, matmul_left_axes, matmul_right_axes)
 composed(np.linalg.matmul)
 
 
@@ -153,7 +165,7 @@ def vecdot_axes(axes: Any, axis: Any, keepdims: bool) -> tuple[int, int, int | N
 def vecdot_part(
     g: Array, other: Array, shape: Shape, own: int, axes: Any, axis: Any, keepdims: bool
 ) -> Array:
-    """g times the other operand, along the summed axis."""
+    """Multiply g by the other operand, along the summed axis."""
     places = vecdot_axes(axes, axis, keepdims)
     mine, its, kept = places[own], places[1 - own], places[2]
     ndim = max(len(shape), other.ndim)
@@ -180,7 +192,9 @@ reverse(
             x1, g, **vecdot_keywords(axes, axis, keepdims)
         ),
     },
-    signature=GUFUNC,
+    signature=(
+        f"x1, x2, /, out=None, *, axes=no_value, axis=no_value, keepdims=False, {UFUNC_KEYWORDS}"
+    ),
     ignores=IGNORED,
     holomorphic=False,
     batched=True,
@@ -194,11 +208,6 @@ def vecdot_keywords(axes: Any, axis: Any, keepdims: bool) -> dict[str, Any]:
 
 
 composed(np.linalg.vecdot)
-
-
-def axes_keyword(axes: Any) -> dict[str, Any]:
-    """``axes=``, if it was given."""
-    return {} if absent(axes) else {"axes": axes}
 
 
 def outer_last(column: Array, row: Array) -> Array:
@@ -222,7 +231,7 @@ if hasattr(np, "matvec"):  # NumPy 2.2
             lambda g, x1, shape: np.matvec(x1.swapaxes(-1, -2), g), g, x1, shape, axes, 1
         )
 
-    bilinear(np.matvec, matvec_left, matvec_right, signature=GUFUNC, ignores=IGNORED, batched=True)
+    gufunc(np.matvec, matvec_left, matvec_right)
 
     # A conjugated vector (n) times a matrix (n, m).
     def vecmat_left(g: Array, x2: Array, shape: Shape, axes: Any) -> Array:
@@ -237,18 +246,7 @@ if hasattr(np, "matvec"):  # NumPy 2.2
             return outer_last(x1, g)
         return with_axes(lambda g, x1, shape: outer_last(x1, g), g, x1, shape, axes, 1)
 
-    reverse(
-        np.vecmat,
-        {"x1": vecmat_left, "x2": vecmat_right},
-        {
-            "x1": lambda g, x2, axes: np.vecmat(g, x2, **axes_keyword(axes)),
-            "x2": lambda g, x1, axes: np.vecmat(x1, g, **axes_keyword(axes)),
-        },
-        signature=GUFUNC,
-        ignores=IGNORED,
-        holomorphic=False,
-        batched=True,
-    )
+    gufunc(np.vecmat, vecmat_left, vecmat_right, holomorphic=False)
 
 
 # ------------------------------------------------------------------------- tensordot, dot, inner
@@ -264,7 +262,7 @@ def tensordot_axes(axes: Any, ndim_a: int, ndim_b: int) -> tuple[list[int], list
 def back_through_tensordot(
     g: Array, other: Array, ndim: int, mine: list[int], its: list[int], g_axes: list[int]
 ) -> Array:
-    """g summed with `other` over the axes that only `other` had, axes put back into their places.
+    """Sum g with `other` over the axes that only `other` had, axes put back into their places.
 
     ``mine`` and ``its`` are the axes that the product summed; ``g_axes``, negative, are where g
     has the free axes of `other`.

@@ -173,7 +173,8 @@ def along_axes(array: Array, widths: Widths, border: Callable[..., Pair]) -> Arr
     for axis, (left, right) in enumerate(widths):
         if left or right:
             before, after = border(array, axis, left, right)
-            array = np.concatenate([before, array, after], axis)
+            pieces = [before] * bool(left) + [array] + [after] * bool(right)
+            array = np.concatenate(pieces, axis)
     return array
 
 
