@@ -1,0 +1,113 @@
+"""Linear algebra: what all of ``np.linalg`` shares, and the list of its chapters.
+
+``linalg_solve`` has inverses, equations and determinants, ``linalg_factor`` Cholesky and QR,
+``linalg_spectral`` the eigenvalue and singular value decompositions, ``linalg_norm`` the norms and
+the condition number. Products (matmul, multi_dot, outer, vecdot, ...) are with the contractions.
+
+Conventions
+-----------
+*Stacks.* Matrices are the last two axes, whatever stands before them, also with no matrix at all.
+
+*Symmetric arguments.* cholesky, eigh, eigvalsh, and pinv and svd with ``hermitian=True`` read one
+triangle. They count as functions of a Hermitian matrix: the gradient is Hermitian, so its product
+with a Hermitian direction is the derivative; a tangent is replaced by its Hermitian part. This is
+the same for either triangle (``UPLO``, ``upper``), and for every route to the same number:
+``log det`` through cholesky, eigh and slogdet has one and the same gradient.
+
+*Gauge.* Singular vectors and eigenvectors are defined up to a sign or a phase, and null space
+columns (``full_matrices``, ``mode="complete"``) up to a rotation. Derivatives keep the vectors from
+turning within themselves: ``vh[i] @ dv[i]`` is real where a phase is free, the null space does not
+turn within itself. A function that does not depend on the choice has the right gradient, any other
+one has the gradient in this gauge. The vectors of ``eig`` follow LAPACK's rule (Euclidean norm 1,
+largest component real), and the diagonal of the Cholesky and QR factors is real as LAPACK makes it:
+these gradients are those of the very numbers that NumPy returns.
+
+*Constant rank.* pinv and lstsq are differentiated at constant rank, where they are smooth.
+
+*Repeated values.* See ``linalg_spectral``.
+
+Here live the small helpers of these chapters.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+Array = Any
+
+
+def transposed(a: Array) -> Array:
+    """Each matrix transposed."""
+    return a.swapaxes(-1, -2)
+
+
+def adjoint(a: Array) -> Array:
+    """Each matrix transposed and conjugated; a view where it is real."""
+    t = a.swapaxes(-1, -2)
+    return t.conj() if t.dtype.kind == "c" else t
+
+
+def hermitian_part(a: Array) -> Array:
+    """The Hermitian matrices nearest to `a`."""
+    return 0.5 * (a + adjoint(a))
+
+
+def real(a: Array) -> Array:
+    """The real part, without a call where `a` is real already."""
+    return a.real if a.dtype.kind == "c" else a
+
+
+def conjugate(a: Array) -> Array:
+    """The complex conjugate, without a pass where `a` is real."""
+    return a.conj() if a.dtype.kind == "c" else a
+
+
+def scaled(g: Array, a: Array) -> Array:
+    """Each matrix of `a` times its number in `g`."""
+    return g[..., None, None] * a
+
+
+def identity(n: int, like: Array) -> Array:
+    """The identity in the dtype and library of `like`."""
+    return np.eye(n, dtype=like.dtype)
+
+
+def diagonal_mask(n: int) -> Array:
+    """True on the diagonal."""
+    return np.eye(n, dtype=bool)
+
+
+def below_mask(rows: int, columns: int) -> Array:
+    """True below the diagonal."""
+    return np.tri(rows, columns, -1, dtype=bool)
+
+
+def main_diagonal(a: Array) -> Array:
+    """The diagonal of each matrix."""
+    return np.diagonal(a, axis1=-2, axis2=-1)
+
+
+def with_diagonal(a: Array, v: Array) -> Array:
+    """Each matrix of `a` plus the last axis of `v` on its diagonal."""
+    return np.where(diagonal_mask(a.shape[-1]), a + v[..., None, :], a)
+
+
+def hermitian_from_lower(a: Array) -> Array:
+    """The Hermitian matrix whose lower triangle is that of `a`; the diagonal's real part counts."""
+    n = a.shape[-1]
+    whole = np.where(below_mask(n, n), a, adjoint(a))
+    return np.where(diagonal_mask(n), a.real, whole) if a.dtype.kind == "c" else whole
+
+
+def skew_from_lower(a: Array) -> Array:
+    """The skew-Hermitian matrix whose lower triangle is that of `a`."""
+    n = a.shape[-1]
+    whole = np.where(below_mask(n, n), a, -adjoint(a))
+    return np.where(diagonal_mask(n), 1j * a.imag if a.dtype.kind == "c" else 0, whole)
+
+
+def as_array(value: Any) -> Array:
+    """`value` as it is if it is an array already, recorded or not; plain lists as an array."""
+    return value if hasattr(value, "dtype") and hasattr(value, "ndim") else np.asarray(value)

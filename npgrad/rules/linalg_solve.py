@@ -1,0 +1,356 @@
+"""Inverses, linear equations, determinants and matrix powers.
+
+Rules may use ``g``, ``y``, ``shape`` and NumPy's parameters ``a``, ``b``, ``rcond``, ``hermitian``,
+``axes``, ``ind``, ``n``. The rules of inv, solve, det are transposes (the functions are
+holomorphic); those of pinv, lstsq and slogdet are adjoints.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from npgrad.primitives import primitive
+from npgrad.rules.linalg import (
+    adjoint,
+    as_array,
+    conjugate,
+    diagonal_mask,
+    hermitian_part,
+    identity,
+    main_diagonal,
+    real,
+    scaled,
+    transposed,
+)
+from npgrad.table import composed, reverse
+
+Array = Any
+
+
+# -------------------------------------------------------------------------------------- inverses
+def inv_vjp(g: Array, y: Array) -> Array:
+    """d(A^-1) = -A^-1 dA A^-1, transposed."""
+    yt = transposed(y)
+    return -(yt @ g @ yt)
+
+
+reverse(np.linalg.inv, inv_vjp, lambda g, y: -(y @ g @ y), batched=True)
+
+
+def pinv_vjp(g: Array, a: Array, y: Array, hermitian: Any) -> Array:
+    """The adjoint of `pinv_jvp`: as there, P = y and the rank stays what it is."""
+    ph, gh = adjoint(y), adjoint(g)
+    left, right = gh @ y, y @ gh  # G^H P and P G^H
+    cotangent = (left - a @ (y @ left)) @ ph + ph @ (right - (right @ y) @ a) - ph @ g @ ph
+    return hermitian_part(cotangent) if hermitian else cotangent
+
+
+def pinv_jvp(g: Array, a: Array, y: Array, hermitian: Any) -> Array:
+    """Golub and Pereyra (1973): P = A^+ moves by the inverse's term and one for each null space."""
+    if hermitian:
+        g = hermitian_part(g)
+    yh, gh = adjoint(y), adjoint(g)
+    left, right = gh @ yh, yh @ gh
+    return (left - y @ (a @ left)) @ y + y @ (right - (right @ a) @ y) - y @ g @ y
+
+
+reverse(
+    np.linalg.pinv,
+    pinv_vjp,
+    pinv_jvp,
+    signature=None,
+    ignores=("rcond", "rtol"),
+    holomorphic=False,
+    batched=True,
+)
+
+
+# ------------------------------------------------------------------------------------- equations
+def solve_transposed(g: Array, a: Array, shape: Any) -> Array:
+    """A^T z = g: the cotangent of b. Only a b of one axis is a vector, as in NumPy 2."""
+    at = transposed(a)
+    if len(shape) > 1 or g.ndim == 1:
+        return np.linalg.solve(at, g)
+    if g.ndim == at.ndim == 2:  # many cotangents of one vector: one factorization
+        return transposed(np.linalg.solve(at, transposed(g)))
+    return np.linalg.solve(at, g[..., None])[..., 0]
+
+
+def solve_matrix(g: Array, a: Array, y: Array) -> Array:
+    """The cotangent of a: -z y^T with A^T z = g."""
+    if y.ndim >= a.ndim:
+        return -(np.linalg.solve(transposed(a), g) @ transposed(y))
+    z = solve_transposed(g, a, (1,))
+    return -z[..., None] * y[..., None, :]
+
+
+def solve_forward(g: Array, a: Array, y: Array) -> Array:
+    """A dx = -dA x."""
+    if y.ndim >= a.ndim:
+        return -np.linalg.solve(a, g @ y)
+    return -np.linalg.solve(a, g @ y[..., None])[..., 0]
+
+
+def solve_forward_right(g: Array, a: Array, shape: Any) -> Array:
+    """A dx = db."""
+    if len(shape) > 1 or g.ndim == 1:
+        return np.linalg.solve(a, g)
+    return np.linalg.solve(a, g[..., None])[..., 0]
+
+
+reverse(
+    np.linalg.solve,
+    {"a": solve_matrix, "b": solve_transposed},
+    {"a": solve_forward, "b": solve_forward_right},
+    batched=True,
+)
+
+
+# --------------------------------------------------------------------------------- least squares
+def lstsq_rcond(shape: Any, rcond: Any) -> float:
+    """The cut-off that np.linalg.lstsq, which computes in double precision, took for the rank."""
+    eps = float(np.finfo(np.float64).eps)
+    if rcond is None:
+        return eps * max(shape)
+    return eps if rcond < 0 else rcond
+
+
+def column(v: Array, ndim: int) -> Array:
+    """`v` as columns where b (of `ndim` axes) was a vector."""
+    return v if ndim == 2 else v[:, None]
+
+
+def residual(a: Array, b: Array, x: Array) -> Array:
+    """What the least-squares solution leaves, as columns."""
+    return column(b, b.ndim) - a @ x
+
+
+def lstsq_vjp_a(g: Any, a: Array, b: Array, y: Any, rcond: Any) -> Array:
+    """Through x as through pinv(a) @ b, through the sums of squares and the singular values."""
+    gx, gr, _, gs = g
+    x = column(y[0], b.ndim)
+    parts = []
+    if gx is not None:
+        gx = column(gx, b.ndim)
+        p = np.linalg.pinv(a, rcond=lstsq_rcond(a.shape, rcond))
+        ph = adjoint(p)
+        z = ph @ gx
+        outside = gx - p @ (a @ gx)
+        parts.append(residual(a, b, x) @ adjoint(p @ z) + (ph @ x) @ adjoint(outside))
+        parts.append(-z @ adjoint(x))
+    if gr is not None and gr.shape[0]:
+        parts.append((-2 * gr * residual(a, b, x)) @ adjoint(x))
+    if gs is not None:
+        u, _, vh = np.linalg.svd(a, full_matrices=False)
+        parts.append((u * gs) @ vh)
+    return sum(parts[1:], parts[0]) if parts else np.zeros_like(a)
+
+
+def lstsq_vjp_b(g: Any, a: Array, b: Array, y: Any, rcond: Any) -> Array:
+    """pinv(a)^H times the cotangent of x, and twice the residual for its sum of squares."""
+    gx, gr, _, _ = g
+    parts = []
+    if gx is not None:
+        p = np.linalg.pinv(a, rcond=lstsq_rcond(a.shape, rcond))
+        parts.append(adjoint(p) @ gx)
+    if gr is not None and gr.shape[0]:
+        r = 2 * gr * residual(a, b, column(y[0], b.ndim))
+        parts.append(r if b.ndim == 2 else r[:, 0])
+    return sum(parts[1:], parts[0]) if parts else np.zeros_like(b)
+
+
+def lstsq_jvp_a(g: Array, a: Array, b: Array, y: Any, rcond: Any) -> Any:
+    """The derivative of pinv(a) @ b; the residual is orthogonal to what a can reach."""
+    x, gh = column(y[0], b.ndim), adjoint(g)
+    p = np.linalg.pinv(a, rcond=lstsq_rcond(a.shape, rcond))
+    r, moved = residual(a, b, x), g @ x
+    inside = gh @ (adjoint(p) @ x)
+    dx = p @ (adjoint(p) @ (gh @ r) - moved) + inside - p @ (a @ inside)
+    squares = -2 * real(np.sum(conjugate(r) * moved, axis=0))
+    u, _, vh = np.linalg.svd(a, full_matrices=False)
+    values = real(np.sum(conjugate(u) * (g @ adjoint(vh)), axis=0))
+    return (
+        dx if b.ndim == 2 else dx[:, 0],
+        squares if y[1].shape[0] else np.zeros_like(y[1]),
+        None,
+        values,
+    )
+
+
+def lstsq_jvp_b(g: Array, a: Array, b: Array, y: Any, rcond: Any) -> Any:
+    """Linear in b but for the sums of squares."""
+    p = np.linalg.pinv(a, rcond=lstsq_rcond(a.shape, rcond))
+    r = residual(a, b, column(y[0], b.ndim))
+    squares = 2 * real(np.sum(conjugate(r) * column(g, b.ndim), axis=0))
+    return p @ g, squares if y[1].shape[0] else np.zeros_like(y[1]), None, np.zeros_like(y[3])
+
+
+reverse(
+    np.linalg.lstsq,
+    {"a": lstsq_vjp_a, "b": lstsq_vjp_b},
+    {"a": lstsq_jvp_a, "b": lstsq_jvp_b},
+    holomorphic=False,
+)
+
+
+# ---------------------------------------------------------------------------------- determinants
+@primitive
+def cofactor(a: Array) -> Array:
+    """The matrix of cofactors, which exists for a singular matrix too: det(A) A^-T elsewhere.
+
+    The product is accurate next to singular matrices as well, since det and inv come from the same
+    pivots; at exactly singular ones the factors are those of the singular value decomposition.
+    """
+    try:
+        return scaled(np.linalg.det(a), transposed(np.linalg.inv(a)))
+    except np.linalg.LinAlgError:
+        u, s, vh = np.linalg.svd(a)
+        off = ~diagonal_mask(s.shape[-1])
+        others = np.prod(np.where(off, s[..., None, :], 1), axis=-1)
+        phase = np.linalg.det(u) * np.linalg.det(vh)
+        return scaled(phase, (conjugate(u) * others[..., None, :]) @ conjugate(vh))
+
+
+# Up to this size the derivative of the cofactors is taken from singular values, an n^3 array of
+# products; a larger matrix has a determinant that tells nothing of how near a singular one is.
+SINGULAR_SIZE = 64
+
+
+@primitive
+def cofactor_derivative(g: Array, a: Array) -> Array:
+    """The derivative of `cofactor` along `g`: with X = U^H g V, products of all but two values.
+
+    d det(A)[G, H] = phase * sum over i != j of (prod of s_k, k not i, j) (X_ii Y_jj - X_ij Y_ji),
+    which is finite and free of cancellation at singular matrices; symmetric in G and H, so that it
+    is its own transpose.
+    """
+    n = a.shape[-1]
+    if n > SINGULAR_SIZE:
+        return regular_cofactor_derivative(g, a)
+    u, s, vh = np.linalg.svd(a)
+    one = diagonal_mask(n)
+    left_out = one[:, None, :] | one[None, :, :]
+    others = np.prod(np.where(left_out, 1, s[..., None, None, :]), axis=-1)
+    x = adjoint(u) @ g @ adjoint(vh)
+    ahead = np.sum(np.where(one, 0, others) * main_diagonal(x)[..., None, :], -1)
+    inner = np.where(one, ahead[..., None, :], -others * transposed(x))
+    phase = np.linalg.det(u) * np.linalg.det(vh)
+    return scaled(phase, conjugate(u) @ inner @ conjugate(vh))
+
+
+def regular_cofactor_derivative(g: Array, a: Array) -> Array:
+    """The same at a regular matrix: of any order, but it cancels next to singular ones."""
+    z = np.linalg.inv(a)
+    zt = transposed(z)
+    trace = np.sum(zt * g, axis=(-2, -1))
+    return scaled(np.linalg.det(a), scaled(trace, zt) - zt @ transposed(g) @ zt)
+
+
+reverse(
+    np.linalg.det,
+    lambda g, a: scaled(g, cofactor(a)),
+    lambda g, a: np.sum(cofactor(a) * g, axis=(-2, -1)),
+    batched=True,
+)
+reverse(cofactor, cofactor_derivative, cofactor_derivative, batched=True)
+composed(cofactor_derivative, regular_cofactor_derivative)
+
+
+def inverse_of_regular(a: Array) -> Array:
+    """A^-1; where A is singular, infinities."""
+    try:
+        return np.linalg.inv(a)
+    except np.linalg.LinAlgError:
+        singular = (np.linalg.slogdet(a)[0] == 0)[..., None, None]
+        safe = np.where(singular, identity(a.shape[-1], a), a)
+        return np.where(singular, np.inf, np.linalg.inv(safe))
+
+
+def slogdet_vjp(g: Any, a: Array, y: Any) -> Array:
+    """With t = tr(A^-1 dA), log|det| moves by Re t and the sign turns by i Im t."""
+    sign, log = g
+    inverse = adjoint(inverse_of_regular(a))
+    if sign is None or a.dtype.kind != "c":
+        factor = log if log is not None else np.zeros_like(y[1])
+    else:
+        turn = -1j * (sign.conj() * y[0]).imag
+        factor = turn if log is None else log + turn
+    cotangent = scaled(factor, inverse)
+    if np.any(np.isneginf(y[1])):  # a cotangent that was masked away stays zero
+        return np.where((factor == 0)[..., None, None], 0, cotangent)
+    return cotangent
+
+
+def slogdet_jvp(g: Array, a: Array, y: Any) -> Any:
+    """Re t, and the sign times i Im t."""
+    t = np.sum(transposed(inverse_of_regular(a)) * g, axis=(-2, -1))
+    if a.dtype.kind != "c":
+        return np.zeros_like(y[0]), t
+    return 1j * t.imag * y[0], t.real
+
+
+reverse(np.linalg.slogdet, slogdet_vjp, slogdet_jvp, holomorphic=False, batched=True)
+
+
+# ----------------------------------------------------------------- through what is decided above
+def matrix_power(a: Array, n: Any) -> Array:
+    """Products in NumPy's order, so that the value is NumPy's bit for bit."""
+    a = as_array(a)
+    if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
+        raise np.linalg.LinAlgError("matrix_power: the last two dimensions must be square")
+    try:
+        n = operator.index(n)
+    except TypeError as error:
+        raise TypeError("exponent must be an integer") from error
+    if n == 0:
+        return np.zeros_like(a) + identity(a.shape[-1], a)
+    if n < 0:
+        a, n = np.linalg.inv(a), -n
+    if n == 3:
+        return a @ a @ a
+    result, power = None, a
+    while True:
+        n, bit = divmod(n, 2)
+        if bit:
+            result = power if result is None else result @ power
+        if not n:
+            return result
+        power = power @ power
+
+
+def tensorinv(a: Array, ind: int = 2) -> Array:
+    """The inverse of the matrix that the axes make, split at `ind`."""
+    if ind <= 0:
+        raise ValueError("Invalid ind argument.")
+    a = as_array(a)
+    shape, size = a.shape, 1
+    for extent in shape[ind:]:
+        size *= extent
+    return np.linalg.inv(a.reshape(size, -1)).reshape(shape[ind:] + shape[:ind])
+
+
+def tensorsolve(a: Array, b: Array, axes: Any = None) -> Array:
+    """Equations with the matrix that the axes make; `axes` of a go last."""
+    a, b = as_array(a), as_array(b)
+    if axes is not None:
+        order = list(range(a.ndim))
+        for axis in axes:
+            order.remove(axis)
+            order.append(axis)
+        a = a.transpose(order)
+    shape, size = a.shape[-(a.ndim - b.ndim) :], 1
+    for extent in shape:
+        size *= extent
+    if a.size != size**2:
+        raise np.linalg.LinAlgError(
+            "tensorsolve: prod(a.shape[b.ndim:]) and prod(a.shape[:b.ndim]) must be equal"
+        )
+    return np.linalg.solve(a.reshape(size, size), b.reshape(-1)).reshape(shape)
+
+
+composed(np.linalg.matrix_power, matrix_power)
+composed(np.linalg.tensorinv, tensorinv)
+composed(np.linalg.tensorsolve, tensorsolve)
