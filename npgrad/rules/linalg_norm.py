@@ -67,8 +67,10 @@ def matrix_direction(x: Array, y: Array, order: Any, axes: Axes) -> Array:
     if order in (1, -1, math.inf, -math.inf):
         summed, compared = (rows, columns) if abs(order) == 1 else (columns, rows)
         sums = np.sum(np.abs(x), axis=summed, keepdims=True)
-        extreme = np.max if order > 0 else np.min
-        chosen = sums == extreme(sums, axis=compared, keepdims=True)
+        if order > 0:
+            chosen = sums == np.max(sums, axis=compared, keepdims=True, initial=0)
+        else:
+            chosen = sums == np.min(sums, axis=compared, keepdims=True)
         return shares(chosen, compared, x) * sign(x)
     matrices = np.moveaxis(x, axes, (-2, -1))
     if order == "nuc":
