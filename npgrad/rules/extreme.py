@@ -17,6 +17,7 @@ import numpy as np
 from npgrad.primitives import primitive
 from npgrad.rules.indexing import scatter
 from npgrad.rules.reduced import given, options, restore, selecting
+from npgrad.rules.reduction import known
 from npgrad.table import linear, reverse
 
 # A fresh zero page costs less than a written one: from 1 winner in 16 down, writing the winners
@@ -32,7 +33,7 @@ def pick(g: Any, mask: Any) -> Any:
     return out
 
 
-linear(pick, transpose=lambda g, mask: np.where(mask, g, 0))
+linear(pick, transpose=lambda g, mask: np.where(mask, g, 0), batched=True)
 
 
 def winners(a: Any, y: Any, axis: Any, keepdims: Any, initial: Any, where: Any) -> tuple[Any, Any]:
@@ -75,13 +76,27 @@ def extreme_jvp(g: Any, y: Any, a: Any, axis: Any, keepdims: Any, initial: Any, 
     return np.sum(g, axis=axis, **options(keepdims=keepdims))
 
 
-def decide_extreme(fun: Any) -> None:
-    """Decide a reduction to an extreme."""
-    reverse(fun, extreme_vjp, extreme_jvp, batched=True)
+def decide_extreme(fun: Any, *, nan: bool = False) -> None:
+    """Decide a reduction to an extreme; one that skips nan gives nothing to them."""
+    if not nan:
+        reverse(fun, extreme_vjp, extreme_jvp, batched=True)
+        return
+    reverse(
+        fun,
+        lambda g, y, a, axis, keepdims, initial, where: extreme_vjp(
+            g, y, a, axis, keepdims, initial, known(a, where)
+        ),
+        lambda g, y, a, axis, keepdims, initial, where: extreme_jvp(
+            g, y, a, axis, keepdims, initial, known(a, where)
+        ),
+        batched=True,
+    )
 
 
-for reduction in dict.fromkeys((np.max, np.amax, np.min, np.amin, np.nanmax, np.nanmin)):
+for reduction in dict.fromkeys((np.max, np.amax, np.min, np.amin)):
     decide_extreme(reduction)
+decide_extreme(np.nanmax, nan=True)
+decide_extreme(np.nanmin, nan=True)
 
 
 # ------------------------------------------------------------------- what a ufunc's methods need
@@ -99,8 +114,8 @@ def _reduce(ufunc: np.ufunc) -> Callable[..., Any]:
 # np.nanmax warns of slices of nan alone, where np.fmax.reduce does not
 fmax_reduce = _reduce(np.fmax)
 fmin_reduce = _reduce(np.fmin)
-decide_extreme(fmax_reduce)
-decide_extreme(fmin_reduce)
+decide_extreme(fmax_reduce, nan=True)
+decide_extreme(fmin_reduce, nan=True)
 
 
 def _accumulate(ufunc: np.ufunc) -> Callable[..., Any]:

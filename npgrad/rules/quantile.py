@@ -114,6 +114,8 @@ def samples(
     y: Any, a: Any, q: Any, axis: Any, method: str, weights: Any, where: Any
 ) -> Iterator[tuple[int, Any, Any]]:
     """``(k, value, weight)`` of every order statistic in quantile k; weight None is 1."""
+    if not a.size:
+        return
     if weights is not None or method in PICKING:
         yield from ((k, value, None) for k, value in enumerate(flat_quantiles(y, a, q, axis)[0]))
         return
@@ -148,7 +150,7 @@ def quantile_jvp(
         part = extreme_jvp(g, value, a, axis, False, NoValue, where)
         part = part if weight is None else part * weight
         rows[k] = part if rows[k] is None else rows[k] + part
-    return np.stack(rows).reshape(y.shape) if rows else np.zeros_like(y)
+    return np.stack(rows).reshape(y.shape) if rows and a.size else np.zeros_like(y)
 
 
 def slopes(y: Any, a: Any, q: Any, axis: Any, method: str, where: Any) -> Any:
@@ -160,7 +162,7 @@ def slopes(y: Any, a: Any, q: Any, axis: Any, method: str, where: Any) -> Any:
 def quantile_vjp_q(g: Any, y: Any, a: Any, q: Any, axis: Any, method: str, where: Any) -> Any:
     """Of ``q``: the slope of the interpolation; a method that picks a sample has none."""
     q = as_array(q)
-    if method not in CONTINUOUS or not q.size:
+    if method not in CONTINUOUS or not (q.size and a.size):
         return np.zeros_like(q)
     moved = flat_quantiles(g, a, q, axis)[0] * slopes(y, a, q, axis, method, where)
     return np.sum(moved.reshape((q.size, -1)), axis=1).reshape(q.shape)
@@ -168,7 +170,7 @@ def quantile_vjp_q(g: Any, y: Any, a: Any, q: Any, axis: Any, method: str, where
 
 def quantile_jvp_q(g: Any, y: Any, a: Any, q: Any, axis: Any, method: str, where: Any) -> Any:
     """Of ``q``: the slope of the interpolation."""
-    if method not in CONTINUOUS or not g.size:
+    if method not in CONTINUOUS or not (g.size and a.size):
         return np.zeros_like(y)
     slope = slopes(y, a, q, axis, method, where)
     return (slope * g.reshape((-1,) + (1,) * (slope.ndim - 1))).reshape(y.shape)

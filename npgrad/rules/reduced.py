@@ -78,6 +78,12 @@ def spread(g: Any, shape: Shape, axis: Any, keepdims: Any = False) -> Any:
     return g  # the graph repeats it to its input's shape
 
 
+def sum_to(x: Any, shape: Shape) -> Any:
+    """`x` summed over the axes that broadcasting gave an array of `shape`, which stay as one."""
+    axes = tuple(a for a in range(-len(shape), 0) if shape[a] == 1 != x.shape[a])
+    return np.sum(x, axis=axes, keepdims=True) if axes else x
+
+
 def over(g: Any, n: int) -> Any:
     """`g` / `n`, where `n` may be more than float16 can hold (65504)."""
     if n == 0:

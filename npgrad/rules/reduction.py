@@ -24,6 +24,7 @@ from npgrad.rules.reduced import (
     selecting,
     share,
     spread,
+    sum_to,
 )
 from npgrad.table import composed, linear, reverse
 
@@ -77,21 +78,18 @@ def mean_transpose(g: Any, shape: Any, axis: Any, keepdims: Any, where: Any) -> 
 
 
 def mean_forward(g: Any, axis: Any, keepdims: Any, where: Any) -> Any:
-    """The mean of the tangents."""
-    return np.mean(g, axis=axis, **options(keepdims=keepdims, where=where))
+    """The mean of the tangents; 0 where nothing is averaged."""
+    if not selecting(where):
+        return np.mean(g, axis=axis, **options(keepdims=keepdims))
+    g = g * share(np.broadcast_to(where, g.shape), axis, g.dtype)
+    return np.sum(g, axis=axis, where=where, **options(keepdims=keepdims))
 
 
 linear(np.mean, transpose=mean_transpose, forward=mean_forward, ignores=("dtype",), batched=True)
 reverse(
     np.nanmean,
     lambda g, a, axis, keepdims, where: mean_transpose(g, a.shape, axis, keepdims, known(a, where)),
-    # nan tangents of elements left out must not count, and nanmean of all-nan slices warns
-    lambda g, a, axis, keepdims, where: np.sum(
-        g * share(known(a, where), axis, g.dtype),
-        axis=axis,
-        where=known(a, where),
-        **options(keepdims=keepdims),
-    ),
+    lambda g, a, axis, keepdims, where: mean_forward(g, axis, keepdims, known(a, where)),
     ignores=("dtype",),
     batched=True,
 )
@@ -177,8 +175,7 @@ def decide_spread(fun: Any, *, root: bool, nan: bool) -> None:
         moved = np.sum(inner(away, g) * weight, axis=axis, **options(keepdims=keepdims))
         return per_spread(moved, y) if root else moved
 
-    # one step of the mean is a step of every element the other way; keyword by keyword, since a
-    # rule is asked for its parameters' names
+    # a step of the mean is a step of every element the other way
     def vjp_mean(
         g: Any,
         y: Any,
@@ -189,8 +186,10 @@ def decide_spread(fun: Any, *, root: bool, nan: bool) -> None:
         ddof: Any,
         correction: Any,
         mean: Any,
+        shape: Any,
     ) -> Any:
-        return -vjp(g, y, a, axis, keepdims, where, ddof, correction, mean)
+        moved = vjp(g, y, a, axis, keepdims, where, ddof, correction, mean)
+        return -sum_to(moved, shape)
 
     def jvp_mean(
         g: Any,

@@ -10,6 +10,7 @@ and NumPy's parameters.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -35,11 +36,11 @@ def unrows(x: Any, shape: Any, axis: Any) -> Any:
 
 def places(order: Any) -> Any:
     """The positions in each row as positions in the flat array."""
-    n = order.shape[-1]
     if order.ndim == 1:
         return order
-    starts = np.arange(0, order.size, max(n, 1)).reshape((*order.shape[:-1], 1))
-    return (order + starts).reshape(-1)
+    lines = order.shape[:-1]
+    starts = np.arange(math.prod(lines)) * order.shape[-1]
+    return (order + starts.reshape((*lines, 1))).reshape(-1)
 
 
 def put(g: Any, place: Any) -> Any:

@@ -17,7 +17,7 @@ import numpy as np
 
 from npgrad.primitives import primitive
 from npgrad.rules.indexing import as_array, gather
-from npgrad.table import composed, constant, linear
+from npgrad.table import composed, constant, linear, reverse
 
 
 # ------------------------------------------------------------------------------------ covariances
@@ -202,6 +202,8 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
 
 def bins_of(a: Any, edges: Any) -> Any:
     """The bin of every sample, -1 outside; the last bin holds its right edge."""
+    if not len(edges):
+        return np.full(a.shape, -1)
     bins = np.searchsorted(edges, a, side="right") - 1
     last = len(edges) - 2
     bins = np.where(a == edges[-1], last, bins)
@@ -222,13 +224,43 @@ def counted(bins: Any, weights: Any, count: int) -> Any:
     return summed if summed.dtype == weights.dtype else summed.astype(weights.dtype)
 
 
+@primitive
+def weigh(weights: Any, a: Any, bins: Any, range: Any, found: Any) -> Any:
+    """The sums of the weights in each bin, by NumPy; `found` is the bin of each sample."""
+    return np.histogram(a, bins, range, weights=weights)[0]
+
+
+def unweigh(g: Any, found: Any) -> Any:
+    """The cotangent of its bin for every weight, 0 outside of them."""
+    if not g.size:
+        return np.zeros_like(g, shape=found.shape)
+    return np.where(found < 0, 0, gather(g, np.maximum(found, 0), -1))
+
+
+# which bin a sample is in changes by jumps: nothing flows to the samples from here
+reverse(
+    weigh,
+    {"weights": unweigh, "a": lambda g: None, "bins": lambda g: None},
+    {
+        "weights": lambda g, y, found: counted(found, g, y.size),
+        "a": lambda g, y: np.zeros_like(y),
+        "bins": lambda g, y: np.zeros_like(y),
+    },
+    ignores=("range",),
+).name = "np.histogram"
+
+
 def histogram(
     a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
 ) -> Any:
     """Counts (or sums of weights) and edges."""
     a, weights = flat_sample(a, weights)
     edges = np.histogram_bin_edges(a, bins, range, weights)
-    counts = counted(bins_of(a, edges), weights, len(edges) - 1)
+    found = bins_of(a, edges)
+    if weights is None:
+        counts = counted(found, None, len(edges) - 1)
+    else:
+        counts = weigh(weights, a, bins, range, found)
     if density:
         width = np.diff(edges)
         width = width if width.dtype == np.float64 else width.astype(np.float64)
