@@ -105,8 +105,10 @@ def _columns(start, stop, block, g, index, out):  # type: ignore[no-untyped-def]
         i = index[k]
         if i < 0:
             i += n
-        for j in range(first, last):
-            out[i, j] += g[k, j]
+        row = out[i, first:last]
+        add = g[k, first:last]
+        for j in range(row.size):
+            row[j] += add[j]
 
 
 def _sum_rows(g: Array, index: Array, out: Array) -> None:
