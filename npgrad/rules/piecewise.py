@@ -282,7 +282,14 @@ def finite_change(g: Any, x: Any, dtype: Any) -> Any:
     return parts[0] + 1j * parts[1]
 
 
-reverse(replace_non_finite, finite_change, finite_change, holomorphic=False, batched=True)
+reverse(
+    replace_non_finite,
+    finite_change,
+    finite_change,
+    ignores=("nan", "posinf", "neginf"),
+    holomorphic=False,
+    batched=True,
+)
 
 
 def nan_to_num_body(
