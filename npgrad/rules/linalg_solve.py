@@ -276,7 +276,7 @@ def slogdet_vjp(g: Any, a: Array, y: Any) -> Array:
     if sign is None or a.dtype.kind != "c":
         factor = log if log is not None else np.zeros_like(y[1])
     else:
-        turn = -1j * (sign.conj() * y[0]).imag
+        turn = np.multiply(-1j, (sign.conj() * y[0]).imag)  # 1j * np.float64 is Python's complex
         factor = turn if log is None else log + turn
     cotangent = scaled(factor, inverse)
     if np.any(np.isneginf(y[1])):  # a cotangent that was masked away stays zero
