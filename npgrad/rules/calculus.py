@@ -126,17 +126,18 @@ def interp(
         x, xp, fp = one_period(x, xp, fp, period)
     left = fp[0] if left is None else as_array(left)
     right = fp[-1] if right is None else as_array(right)
+    below, above = x < xp[0], x > xp[-1]
     count = xp.shape[0]
     if count == 1:
-        inside = np.broadcast_to(fp, x.shape) if x.ndim else fp[0]
+        inside: Any = fp[0]
     else:
         j = np.minimum(np.maximum(np.searchsorted(xp, x, "right") - 1, 0), count - 2)
         base = np.where(x == xp[-1], count - 1, j)
         run = xp[1:] - xp[:-1]
         slope = (fp[1:] - fp[:-1]) / np.where(run == 0, 1.0, run)
-        inside = slope[j] * (x - xp[base]) + fp[base]
-    y = np.where(x < xp[0], left, np.where(x > xp[-1], right, inside))
-    return np.where(np.isnan(x), x, y)[()]
+        offset = np.where(below | above, 0.0, x - xp[base])  # x may be infinite out there
+        inside = slope[j] * offset + fp[base]
+    return np.where(below, left, np.where(above, right, inside))[()]
 
 
 composed(np.interp, interp)

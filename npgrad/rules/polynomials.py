@@ -18,6 +18,8 @@ from npgrad.table import composed, on_missing, reverse
 
 Array = Any
 
+MANY = 4096  # points from which on powers are made one after the other
+
 
 # ---------------------------------------------------------------------------------------- polyval
 @primitive
@@ -26,15 +28,15 @@ def horner(p: Array, x: Array) -> Array:
     return np.polyval(p, x)
 
 
-def powers_of(x: Array, count: int) -> Array:
-    """``x**(count-1), ..., x, 1`` along a new last axis."""
-    flat = np.vander(np.ravel(x), count)
-    return flat.reshape((*x.shape, count))
-
-
 def horner_coefficients(g: Array, x: Array, shape: tuple[int, ...]) -> Array:
     """The coefficient of a power gathers g times that power."""
-    return np.ravel(g) @ np.vander(np.ravel(x), shape[0])
+    if x.size < MANY:
+        return np.ravel(g) @ np.vander(np.ravel(x), shape[0])
+    sums = []
+    for _ in range(shape[0]):  # as NumPy's own loop: a matrix of all powers would not fit a cache
+        sums.append(np.sum(g))
+        g = g * x
+    return np.stack(sums[::-1])
 
 
 def horner_point(g: Array, p: Array, x: Array) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -25,6 +26,39 @@ UNARY = [
 ]
 
 
+# On processors with AVX-512, NumPy's loops of these two ignore that a fold's output is its input:
+# np.power.reduce([1.1, 1.3, 0.7, 1.6]) is 1.1**1.6 there, and right in long doubles. The plain side
+# of a sample folds by hand; recorded arrays go through the method.
+MISFOLDED = {"power", "arctan2"}
+
+
+def reducing(ufunc: np.ufunc) -> Callable[..., Any]:
+    """``ufunc.reduce``, right for plain arrays too."""
+
+    def reduce(a: Any, axis: int = 0, keepdims: bool = False) -> Any:
+        if type(a) is not np.ndarray or ufunc.__name__ not in MISFOLDED:
+            return ufunc.reduce(a, axis=axis, keepdims=keepdims)
+        y = functools.reduce(ufunc, np.moveaxis(a, axis, 0))
+        return np.expand_dims(y, axis) if keepdims else y
+
+    return reduce
+
+
+def reducing_segments(ufunc: np.ufunc) -> Callable[..., Any]:
+    """``ufunc.reduceat``, right for plain arrays too."""
+    reduce = reducing(ufunc)
+
+    def reduceat(a: Any, starts: list[int], axis: int = 0) -> Any:
+        if type(a) is not np.ndarray or ufunc.__name__ not in MISFOLDED:
+            return ufunc.reduceat(a, starts, axis=axis)
+        line = np.moveaxis(a, axis, 0)
+        ends = [*starts[1:], len(line)]
+        parts = [reduce(line[s : max(e, s + 1)]) for s, e in zip(starts, ends, strict=True)]
+        return np.stack(parts, axis=axis)
+
+    return reduceat
+
+
 def positive(*shape: int) -> Callable[[np.random.Generator], Arrays]:
     """One array of distinct numbers about 1, away from every kink of the folds."""
     return lambda rng: (rng.uniform(0.6, 1.9, size=shape),)
@@ -43,6 +77,7 @@ def inside(rng: np.random.Generator) -> Arrays:
 def rows_of(name: str) -> list[Sample]:
     """Reduce, accumulate, reduceat, outer and at of one binary ufunc."""
     ufunc = getattr(np, name)
+    reduce, reduceat = reducing(ufunc), reducing_segments(ufunc)
     single = ("float64",) if name == "float_power" else ("float64", "float32")
 
     def at(a: Any, b: Any) -> Any:
@@ -54,14 +89,14 @@ def rows_of(name: str) -> list[Sample]:
         return Sample(f"np.{name}.{what}", call, args, dtypes=single)
 
     found = [
-        row("reduce", ufunc.reduce, positive(4)),
-        row("reduce negative axis", lambda a: ufunc.reduce(a, axis=-1), positive(2, 3)),
-        row("reduce keepdims", lambda a: ufunc.reduce(a, axis=1, keepdims=True), positive(2, 3)),
-        row("reduce one entry", ufunc.reduce, positive(1)),
+        row("reduce", reduce, positive(4)),
+        row("reduce negative axis", lambda a: reduce(a, axis=-1), positive(2, 3)),
+        row("reduce keepdims", lambda a: reduce(a, axis=1, keepdims=True), positive(2, 3)),
+        row("reduce one entry", reduce, positive(1)),
         row("accumulate", ufunc.accumulate, positive(4)),
         row("accumulate axis", lambda a: ufunc.accumulate(a, axis=1), positive(2, 3)),
-        row("reduceat", lambda a: ufunc.reduceat(a, [0, 3, 1, 4]), positive(6)),
-        row("reduceat axis", lambda a: ufunc.reduceat(a, [0, 2], axis=-1), positive(2, 4)),
+        row("reduceat", lambda a: reduceat(a, [0, 3, 1, 4]), positive(6)),
+        row("reduceat axis", lambda a: reduceat(a, [0, 2], axis=-1), positive(2, 4)),
         row("outer", ufunc.outer, pair((2,), (3,))),
         row("outer of matrices", ufunc.outer, pair((2, 2), (2,))),
         row("at", at, pair((3,), (3,))),
