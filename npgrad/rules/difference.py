@@ -32,10 +32,21 @@ def undo_diff(g: Any, n: int, axis: int, length: int) -> Any:
     if length <= n:
         return np.zeros_like(g, shape=resized(g.shape, axis, length))
     for _ in range(n):
-        edge = np.zeros_like(g, shape=resized(g.shape, axis, 1))
-        padded = np.concatenate((edge, g, edge), axis=axis)
-        g = padded[along(axis, slice(None, -1))] - padded[along(axis, slice(1, None))]
+        g = undo_one(g, axis)
     return g
+
+
+def undo_one(g: Any, axis: int) -> Any:
+    """``(-g0, g0 - g1, ..., g_last)``: the transpose of one difference."""
+    first, last = along(axis, slice(None, 1)), along(axis, slice(-1, None))
+    before, behind = g[along(axis, slice(None, -1))], g[along(axis, slice(1, None))]
+    if not isinstance(g, np.ndarray):
+        return np.concatenate((-g[first], before - behind, g[last]), axis=axis)
+    out = np.empty(resized(g.shape, axis, g.shape[axis] + 1), g.dtype)
+    np.negative(g[first], out=out[first])
+    np.subtract(before, behind, out=out[along(axis, slice(1, -1))])
+    out[last] = g[last]
+    return out
 
 
 def resized(shape: Any, axis: int, length: int) -> tuple[int, ...]:

@@ -13,22 +13,37 @@ from typing import Any
 
 import numpy as np
 
-from npgrad.rules.reduced import back_in_place, given, in_front, options, restore, selecting
+from npgrad.rules.indexing import gather, scatter
+from npgrad.rules.reduced import (
+    back_in_place,
+    given,
+    in_front,
+    kept_shape,
+    options,
+    restore,
+    selecting,
+)
 from npgrad.rules.reduction import known
 from npgrad.table import reverse
 
 
-def plain_range(y: Any) -> bool:
-    """Whether every product is finite and normal, so that dividing by a factor is exact enough."""
+def normal(y: Any) -> Any:
+    """Where a product is finite and normal, so that dividing by a factor is exact enough."""
     size = np.abs(y)
-    return bool(np.all((size >= np.finfo(y.dtype).tiny) & (size < np.inf)))
+    return (size >= np.finfo(y.dtype).tiny) & (size < np.inf)
+
+
+def plain_range(y: Any) -> bool:
+    """Whether every product is `normal`."""
+    return bool(np.all(normal(y)))
 
 
 def others(x: Any) -> Any:
     """For each entry along the first axis the product of all other entries; no division.
 
     Halves are multiplied pairwise, the products of the others of those pairs found, and each
-    multiplied by its partner: five passes over the array, whatever its length.
+    multiplied by its partner: five passes over the array, whatever its length. A plain array whose
+    products all underflowed is done as soon as that is seen.
     """
     n = x.shape[0]
     if n <= 1:
@@ -39,21 +54,46 @@ def others(x: Any) -> Any:
     if 2 * half < n:  # an odd one is a pair by itself
         pairs = np.concatenate((pairs, x[2 * half :]))
     rest = others(pairs)
-    parts = (rest[:half] * high, rest[:half] * low)
-    return np.concatenate((*parts, rest[half:]) if 2 * half < n else parts)
+    if not isinstance(x, np.ndarray):
+        parts = (rest[:half] * high, rest[:half] * low)
+        return np.concatenate((*parts, rest[half:]) if 2 * half < n else parts)
+    if n > LONG and not np.any(rest) and np.all(np.isfinite(x)):
+        return np.zeros_like(x)
+    out = np.empty_like(x)
+    np.multiply(rest[:half], high, out=out[:half])
+    np.multiply(rest[:half], low, out=out[half : 2 * half])
+    out[2 * half :] = rest[half:]
+    return out
+
+
+LONG = 1024  # from here on looking for zeros costs less than multiplying them
 
 
 def cofactors(y: Any, a: Any, axis: Any, keepdims: Any, initial: Any, where: Any) -> Any:
     """The derivative of the product by each factor."""
+    shape = a.shape
     if selecting(where):
         a = np.where(where, a, 1)
-    if plain_range(y):
-        rest = restore(y, a.shape, axis, keepdims) / a
-    else:
-        rest = back_in_place(others(in_front(a, axis, a.shape)), axis, a.shape)
-        if given(initial):
-            rest = rest * initial
+    good = normal(y)
+    if np.all(good):
+        rest = restore(y, shape, axis, keepdims) / a
+    elif np.ndim(y) == 0 or not np.any(good):
+        rest = back_in_place(scaled(others(in_front(a, axis, shape)), initial), axis, shape)
+    else:  # some lines by division, the others by products
+        good = restore(good, shape, axis, keepdims)
+        rest = restore(y, shape, axis, keepdims) / np.where(good, a, 1)
+        lines = in_front(a, axis, shape)
+        flat = lines.reshape((lines.shape[0], -1))
+        bad = np.flatnonzero(~in_front(good, axis, kept_shape(shape, axis))[0])
+        exact = scaled(others(gather(flat, bad, -1, True)), initial)
+        exact = scatter(exact, flat.shape, bad, -1, unique=True).reshape(lines.shape)
+        rest = np.where(good, rest, back_in_place(exact, axis, shape))
     return np.where(where, rest, 0) if selecting(where) else rest
+
+
+def scaled(rest: Any, initial: Any) -> Any:
+    """Times the ``initial`` factor, if there is one."""
+    return rest * initial if given(initial) else rest
 
 
 def prod_vjp(g: Any, y: Any, a: Any, axis: Any, keepdims: Any, initial: Any, where: Any) -> Any:

@@ -33,6 +33,10 @@ def from_end(axis: Any, ndim: int) -> int:
 def backwards(g: Any, axis: int) -> Any:
     """The running sum of `g` from the end of `axis`."""
     turned = along(axis, slice(None, None, -1))
+    if isinstance(g, np.ndarray):  # written backwards, the result is an array of its own
+        out = np.empty(g.shape, g.dtype)
+        np.cumsum(g[turned], axis=axis, out=out[turned])
+        return out
     return np.cumsum(g[turned], axis=axis)[turned]
 
 

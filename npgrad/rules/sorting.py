@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from npgrad.rules.indexing import gather, scatter, scatter_add
-from npgrad.table import composed, reverse
+from npgrad.primitives import primitive
+from npgrad.rules.indexing import gather, scatter_add
+from npgrad.table import composed, linear, reverse
 
 
 # ------------------------------------------------------------------------------- rows and places
@@ -35,22 +36,30 @@ def unrows(x: Any, shape: Any, axis: Any) -> Any:
 
 
 def places(order: Any) -> Any:
-    """The positions in each row as positions in the flat array."""
+    """The positions in each row as positions in the flat array; `order` may be overwritten."""
     if order.ndim == 1:
         return order
     lines = order.shape[:-1]
-    starts = np.arange(math.prod(lines)) * order.shape[-1]
-    return (order + starts.reshape((*lines, 1))).reshape(-1)
+    order += (np.arange(math.prod(lines)) * order.shape[-1]).reshape((*lines, 1))
+    return order.reshape(-1)
 
 
+@primitive
 def put(g: Any, place: Any) -> Any:
     """``out[place] = g``, every place once."""
-    return scatter(g.reshape(-1), (g.size,), place, None, unique=True).reshape(g.shape)
+    out = np.empty_like(g, shape=(g.size,))
+    out[place] = g.reshape(-1)
+    return out.reshape(g.shape)
 
 
+@primitive
 def fetch(g: Any, place: Any) -> Any:
     """``g[place]``, every place once, in the shape of `g`."""
-    return gather(g.reshape(-1), place, -1, True).reshape(g.shape)
+    return np.take(g.reshape(-1), place).reshape(g.shape)
+
+
+linear(put, transpose=lambda g, place: fetch(g, place))
+linear(fetch, transpose=lambda g, place: put(g, place))
 
 
 def level_ties(g: Any, ordered: Any) -> Any:
@@ -104,7 +113,8 @@ def partition_places(y: Any, a: Any, axis: Any) -> tuple[Any, Any, Any]:
     """
     y, a = rows(y, axis), rows(a, axis)
     in_y, in_a = np.argsort(y, axis=-1), np.argsort(a, axis=-1)
-    return places(in_y), places(in_a), np.take_along_axis(y, in_y, axis=-1)
+    ordered = np.take_along_axis(y, in_y, axis=-1)
+    return places(in_y), places(in_a), ordered
 
 
 def partition_vjp(g: Any, y: Any, a: Any, axis: Any) -> Any:

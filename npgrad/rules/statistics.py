@@ -258,7 +258,7 @@ def histogram(
     edges = np.histogram_bin_edges(a, bins, range, weights)
     found = bins_of(a, edges)
     if weights is None:
-        counts = counted(found, None, len(edges) - 1)
+        counts = counted(found, None, max(len(edges) - 1, 0))
     else:
         counts = weigh(weights, a, bins, range, found)
     if density:
