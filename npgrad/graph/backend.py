@@ -43,6 +43,7 @@ GENERIC = frozenset(
         np.ulonglong,
     }
 )
+NDARRAY = np.ndarray
 PLAIN = NUMBERS | GENERIC | {np.ndarray}
 SCALARS = NUMBERS | GENERIC
 
@@ -50,6 +51,7 @@ DEVICE_LIBRARIES = frozenset({"cupy"})  # their arrays are made by their own nam
 COPIED_BYTES = 16 * 1024  # plain operands up to this size are copied, larger ones fingerprinted
 WHOLE_BYTES = 1 << 20  # fingerprints read everything up to this size
 SAMPLES = 4096  # and about this many elements above it
+FEW = 8192  # entries up to which a buffer is cheaper to fill than a view to make
 SMALL_BYTES = 4096  # regions up to this size are copied out of a written buffer
 
 
@@ -180,9 +182,8 @@ def finite(value: Array) -> bool:
     """Whether the sum of `value` is finite: one pass, no temporary."""
     if type(value) is float or type(value) is complex:
         return value - value == 0
-    with np.errstate(all="ignore"):
-        total = value if is_scalar(value) else value.sum()
-        return bool(total - total == 0)
+    total = value if is_scalar(value) else value.sum()
+    return bool(total - total == 0)
 
 
 def all_finite(value: Array) -> bool:
@@ -191,8 +192,21 @@ def all_finite(value: Array) -> bool:
 
 
 def broadcast(value: Array, shape: Shape) -> Array:
-    """`value` repeated to `shape`, without a copy."""
+    """`value` repeated to `shape`: a view, or for a number and few elements a buffer."""
+    if type(value) in GENERIC:
+        size = 1
+        for extent in shape:
+            size *= extent
+        if size <= FEW:  # a tenth of the cost of broadcast_to
+            made = np.empty(shape, value.dtype)
+            made.fill(value)
+            return made
     return np.broadcast_to(value, shape)
+
+
+def quiet() -> Any:
+    """A context without floating-point warnings: what a rule divides by zero is masked later."""
+    return np.errstate(all="ignore")
 
 
 def masked(cotangent: Array, value: Array) -> Array:

@@ -6,9 +6,9 @@ itself recorded and can be differentiated again. ``batch`` counts leading axes o
 (0 or 1): many cotangents in one sweep.
 
 A zero cotangent stays zero: where a partial derivative is infinite, ``0 * inf`` must not poison
-the result. Small graphs are swept as they are and kept until one look at the end; if a gradient is
-not finite they are swept again, *careful*, with zeros masked. Once a large array turns up, every
-risky rule's result is looked at when it is made (one sum), and nodes are freed as the sweep goes.
+the result. The sweep runs in stretches. At the end of each it looks at what is in flight (one sum
+an array); if that is finite, the nodes of the stretch are freed, otherwise the stretch is swept
+again, *careful*, with zeros masked. Most graphs are one stretch.
 """
 
 from __future__ import annotations
@@ -26,13 +26,11 @@ from .node import Leaf, Node, position, recorded_at
 from .op import Op
 from .regions import add_at, is_basic
 
-LARGE = 8192  # entries of a cotangent from which on results are looked at one by one
-MANY = 20_000  # nodes that are kept at most until one look at the end
+PATIENCE = 1 << 23  # entries of cotangents between two looks: 64 MB of float64
+MANY = 20_000  # nodes between two looks
+TINY = 512  # entries below which a new sum is as cheap as adding in place
+FLOAT = backend.FLOAT
 _by_id = attrgetter("id")
-
-
-class _StartOver(Exception):
-    """The sweep met a NaN or infinity while everything was still kept."""
 
 
 def collect(seeds: Iterable[Node], floor: int) -> tuple[list[Node], bool]:
@@ -249,118 +247,126 @@ class Backward:
     # -- the sweep ---------------------------------------------------------------------------
     def run(self, order: list[Node], seeds: list[tuple[Node, Any]], retain: bool) -> None:
         """Sweep; afterwards `leaves` holds the cotangents of the leaves met."""
-        retain = retain or self.record
         self.like = _plain(seeds[0][1])
         if self.batch:
             self.count = backend.describe(self.like)[0][0]
-        try:
-            done = self._sweep(list(order), seeds, retain)
-            again = done is not None and not all(
-                backend.finite(_plain(g)) for _, g in self.leaves.values()
-            )
-        except _StartOver:
-            again = True
-        if again:
-            self.careful = True
-            done = self._sweep(list(order), seeds, retain)
-        if not retain:
-            _free(done or ())
-
-    def _sweep(
-        self, order: list[Node], seeds: list[tuple[Node, Any]], retain: bool
-    ) -> list[Node] | None:
-        """One pass; the nodes that are still to be freed, or None if not all were kept."""
-        cotangents = self.cotangents = {}
-        owned = self.owned = set()
-        self.aliased = set()
-        self.leaves = {}
         for node, g in seeds:
             self.accumulate(node, g, False)
-        patient = retain or len(order) <= MANY  # nothing is freed before the look at the end
-        done: list[Node] = []
-        record, batch, active, careful = self.record, self.batch, self.active, self.careful
-        node = seeds[0][0]
+        with backend.quiet():
+            self._sweep(list(order), retain or self.record)
+
+    def _sweep(self, order: list[Node], retain: bool) -> None:
+        cotangents, owned = self.cotangents, self.owned
+        record = self.record
+        simple = not record and not self.batch and self.active is None
+        pending = cotangents.get
+        start = self._checkpoint()
+        done: list[Node] = []  # kept until the next look
+        entries = 0
+        node = order[-1]
         try:
-            while order:
+            while True:
+                if not order or (entries > PATIENCE or len(done) > MANY) and not self.aliased:
+                    if self.careful or self._finite():
+                        if not retain:
+                            _free(done)
+                        if not order:
+                            return
+                    else:
+                        self.careful = True
+                        self._restore(start)
+                        order.extend(reversed(done))
+                    cotangents, owned = self.cotangents, self.owned
+                    pending = cotangents.get
+                    start = self._checkpoint()
+                    done, entries = [], 0
                 node = order.pop()
-                g = cotangents.pop(node.id, None)
+                done.append(node)
+                key = node.id
+                g = cotangents.pop(key, None)
                 if g is None:
                     continue
                 op = node.op
-                if type(op) is Leaf:
-                    self._leaf(node, g)
-                    continue
                 kept = node.kept
                 if kept is None:
                     raise freed(node)
+                if simple and not self.careful:
+                    # The everyday case, written out: one or two parents, a rule of a ufunc.
+                    single = op.single
+                    if single is not None:
+                        dtype = node.dtype
+                        if dtype is FLOAT or dtype.kind != "c":
+                            parent = node.parents[0]
+                            value = single(g, *kept)
+                            try:
+                                if value.shape != parent.shape or value.dtype != parent.dtype:
+                                    value = conform(value, parent)
+                                size = value.size
+                            except AttributeError:
+                                value, size = conform(value, parent), 1
+                            key = parent.id
+                            if size < TINY and key not in owned:
+                                have = pending(key)
+                                cotangents[key] = value if have is None else have + value
+                            else:
+                                self.accumulate(parent, value, size >= TINY and _owns(value, g))
+                                entries += size
+                            continue
+                    elif op.pair is not None and (node.dtype is FLOAT or node.dtype.kind != "c"):
+                        for back, parent in zip(op.pair, node.parents):  # noqa: B905
+                            value = back(g, kept, parent)
+                            try:
+                                if value.shape != parent.shape or value.dtype != parent.dtype:
+                                    value = conform(value, parent)
+                                size = value.size
+                            except AttributeError:
+                                value, size = conform(value, parent), 1
+                            key = parent.id
+                            if size < TINY and key not in owned:
+                                have = pending(key)
+                                cotangents[key] = value if have is None else have + value
+                            else:
+                                self.accumulate(parent, value, size >= TINY and _owns(value, g))
+                                entries += size
+                        continue
+                if type(op) is Leaf:
+                    self._leaf(node, g)
+                    continue
+                if key in self.aliased:
+                    self.aliased.discard(key)
+                    continue
                 if len(kept) > op.width:
                     verify(node, kept)
                 if record:
                     kept = op.lift(node)
-                pulls = op.pulls
-                if pulls is None:
-                    if node.id in self.aliased:
-                        self.aliased.discard(node.id)
-                    else:
-                        self._current_owned = node.id in owned
-                        op.spread(self, node, tuple(g) if type(g) is list else g, kept)
-                else:
-                    turn = node.dtype.kind == "c" and op.holomorphic
-                    if turn:
-                        g = g.conj()
-                    for i, parent in enumerate(node.parents):
-                        if parent is None or (active is not None and parent.id not in active):
-                            continue
-                        value = pulls[i](g, kept, parent)
-                        if careful:
-                            value = backend.masked(g, value)
-                        elif op.risky and not patient and not backend.finite(_plain(value)):
-                            value = backend.masked(g, value)
-                        if turn:
-                            value = value.conj()
-                        try:
-                            fresh = value is not g and value.base is None
-                            same = value.shape == parent.shape and value.dtype == parent.dtype
-                        except AttributeError:
-                            fresh = same = False
-                        if not same or batch:
-                            value = conform(value, parent, batch)
-                            fresh = fresh or _owns(value, g)
-                        key = parent.id
-                        old = cotangents.get(key)
-                        if old is None:
-                            cotangents[key] = value
-                            if fresh and not record:
-                                owned.add(key)
-                        else:
-                            self.accumulate(parent, value, fresh)
-                if patient:
-                    if not retain:
-                        done.append(node)
-                        if getattr(g, "size", 0) > LARGE:
-                            patient = self._stop_waiting(done)
-                else:
-                    node.kept = None
-                    node.parents = ()
+                self._current_owned = key in owned
+                op.spread(self, node, tuple(g) if type(g) is list else g, kept)
+                entries += op.weight(g)
         except Exception as error:
-            if not isinstance(error, _StartOver):
-                where = position(node)
-                error.add_note(
-                    f"npgrad: in the derivative of {node.op.name}"
-                    + (f", recorded at {where}" if where else "")
-                )
+            where = position(node)
+            error.add_note(
+                f"npgrad: in the derivative of {node.op.name}"
+                + (f", recorded at {where}" if where else "")
+            )
             raise
-        return done if patient else None
 
-    def _stop_waiting(self, done: list[Node]) -> bool:
-        """A large array turned up: look at everything in flight, then free as the sweep goes."""
+    def _finite(self) -> bool:
+        """The look: is everything in flight, and every gradient so far, finite?"""
         for g in self.cotangents.values():
             for part in g if type(g) is list else (g,):
-                if part is not None and not self.careful and not backend.finite(_plain(part)):
-                    raise _StartOver
-        _free(done)
-        done.clear()
-        return False
+                if part is not None and not backend.finite(_plain(part)):
+                    return False
+        return all(backend.finite(_plain(g)) for _, g in self.leaves.values())
+
+    def _checkpoint(self) -> tuple[dict[int, Any], dict[int, tuple[Node, Any]]]:
+        """What is in flight; none of it will be added into in place from here on."""
+        self.owned.clear()
+        cotangents = {k: list(g) if type(g) is list else g for k, g in self.cotangents.items()}
+        return cotangents, dict(self.leaves)
+
+    def _restore(self, start: tuple[dict[int, Any], dict[int, tuple[Node, Any]]]) -> None:
+        self.cotangents, self.leaves = start
+        self.owned.clear()
 
     def _leaf(self, node: Node, g: Any) -> None:
         if node.parents:  # it stands for a value of an outer differentiation
@@ -378,8 +384,9 @@ class Backward:
 
 def _free(nodes: Iterable[Node]) -> None:
     for node in nodes:
-        node.kept = None
-        node.parents = ()
+        if type(node.op) is not Leaf:
+            node.kept = None
+            node.parents = ()
 
 
 class _Lane:
@@ -391,6 +398,8 @@ class _Lane:
         self.walk = walk
         self.number = 0
         self.parts: dict[int, tuple[Node, list[Any]]] = {}
+        self.active = walk.active
+        self.careful = walk.careful
 
     def wants(self, node: Node) -> bool:
         return self.walk.wants(node)

@@ -42,8 +42,9 @@ class Forward:
                 self.last_use[out.id] = -1
         node = order[0] if order else None
         try:
-            for node in order:
-                self._step(node, tangents)
+            with backend.quiet():
+                for node in order:
+                    self._step(node, tangents)
         except Exception as error:
             where = position(node) if node is not None else ""
             name = node.op.name if node is not None else ""
@@ -69,7 +70,7 @@ class Forward:
         if self.record:
             kept = op.lift(node)
         self.current = node.id
-        if self.batch and op.pulls is None and not getattr(op, "batched", True):
+        if self.batch and not getattr(op, "batched", True):
             result = self._looped(op, node, given, kept)
         else:
             result = op.push(self, node, given, kept)

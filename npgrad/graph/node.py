@@ -51,6 +51,7 @@ class Leaf:
 
     __slots__ = ("handle", "public")
     name = "leaf"
+    single = pair = None
 
     def __init__(self, public: bool) -> None:
         self.handle: ref[Any] | None = None  # weak: a store looks leaves up, nodes do not own them

@@ -7,7 +7,7 @@ to its output (``push``). `Elementwise` is apart because its sweep is written ou
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..errors import NoDerivative
@@ -17,6 +17,10 @@ from .array import GradArray
 from .node import Node
 
 Pull = Callable[[Any, tuple[Any, ...], Any], Any]
+Plan = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], bool]
+
+# What a parameter is, where it is not the slot of an array.
+OPTION, STRICT, SPECIAL = -1, -2, -3
 
 
 def _adapter(rule: Callable[..., Any], place: dict[str, int]) -> Pull:
@@ -34,10 +38,10 @@ def _adapter(rule: Callable[..., Any], place: dict[str, int]) -> Pull:
 class Op:
     """What every operation has; the graph's own operations derive from it."""
 
-    __slots__ = ()
     name = "?"
     risky = False
-    pulls: tuple[Pull | None, ...] | None = None
+    single: Callable[..., Any] | None = None
+    pair: tuple[Pull, ...] | None = None
     width = 1 << 30  # entries of ``kept`` beyond the width are guards of plain operands
     holomorphic = True
 
@@ -50,6 +54,10 @@ class Op:
         """Give each parent its cotangent."""
         raise NotImplementedError
 
+    def weight(self, g: Any) -> int:
+        """How many entries a node keeps, roughly, for a cotangent `g`."""
+        return 0
+
     def push(self, walk: Any, node: Node, tangents: list[Any], kept: tuple[Any, ...]) -> Any:
         """The tangent of the output; None in `tangents` is zero."""
         raise NotImplementedError
@@ -60,46 +68,116 @@ def _lifted(value: Any, node: Node | None) -> Any:
     return value if node is None or value is None else GradArray(value, node)
 
 
-class Elementwise(Op):
-    """A ufunc of one output. ``kept`` is (x1, ..., y), None where no rule names it."""
+class Elementwise:
+    """A ufunc of one output: a `Variant` for each set of inputs that may be recorded."""
 
-    __slots__ = ("keep", "name", "nin", "pulls", "pushes", "risky", "holomorphic", "rule", "width")
+    __slots__ = ("missing", "name", "nin", "rule", "variants")
 
     def __init__(self, rule: Rule) -> None:
         assert rule.signature is not None
-        names = tuple(rule.signature.parameters)
-        place = {name: i for i, name in enumerate((*names, "y"))}
         self.rule = rule
         self.name = rule.name
+        names = tuple(rule.signature.parameters)
         self.nin = len(names)
-        self.width = self.nin + 1
+        self.missing = sum(1 << i for i, name in enumerate(names) if rule.vjps[name] is None)
+        self.variants: list[Any] = [
+            Variant(self, names, mask) if mask and not mask & self.missing else None
+            for mask in range(1 << self.nin)
+        ]
+
+
+class Variant(Op):
+    """An elementwise operation with a given set of inputs recorded.
+
+    ``parents`` are those inputs alone, ``kept`` only what their rules name: no look at what is not
+    there. ``pair`` holds the rules of a variant of two, ``single`` the rule of a variant of one,
+    called as ``single(g, *kept)``; the sweep writes these two out.
+    """
+
+    def __init__(self, base: Elementwise, names: tuple[str, ...], mask: int) -> None:
+        rule = base.rule
+        recorded = [i for i in range(base.nin) if mask >> i & 1]
+        self.base = base
+        self.name = base.name
+        self.rule = rule
         self.risky = rule.risky
         self.holomorphic = rule.holomorphic
-        self.pulls = tuple(_adapter(f, place) if f else None for f in rule.vjps.values())
-        self.pushes = tuple(_adapter(f, place) if f else None for f in rule.jvps.values())
-        # keep[mask][position]: does a rule of one of the inputs in the mask name it?
-        self.keep = []
-        for mask in range(1 << self.nin):
-            named: set[str] = set()
-            for i, name in enumerate(names):
-                if mask >> i & 1:
-                    for f in (rule.vjps[name], rule.jvps[name]):
-                        named |= set(rule_parameters(f)) if f else set()
-            self.keep.append(tuple(name in named for name in place))
+        self.recorded = recorded
+        functions = [rule.vjps[names[i]] for i in recorded]
+        forwards = [rule.jvps[names[i]] for i in recorded]
+        wanted: list[str] = []
+        for f in (*functions, *forwards):
+            wanted += [n for n in rule_parameters(f) if n not in (*wanted, "shape", "dtype")] if f else []
+        place = {name: i for i, name in enumerate((*names, "y"))}
+        self.keep = tuple(place[name] for name in wanted)  # positions in (x1, ..., y), in order
+        self.code = sum(1 << i for i in self.keep) if self.keep == tuple(sorted(self.keep)) else -1
+        self.width = len(wanted)
+        where = {name: i for i, name in enumerate(wanted)}
+        self.backs = tuple(_adapter(f, where) for f in functions)  # type: ignore[arg-type]
+        self.forwards = tuple(_adapter(f, where) if f else None for f in forwards)
+        self.single = self.pair = None
+        if len(recorded) == 1:
+            alone = functions[0]
+            assert alone is not None
+            if rule_parameters(alone) == tuple(wanted):
+                self.single = alone
+        elif len(recorded) == 2:
+            self.pair = self.backs
+        self.guarded = _Guarded(self)
+
+    def pack(self, values: Sequence[Any], result: Any) -> tuple[Any, ...]:
+        """What to keep of the inputs and the output."""
+        nin = len(values)
+        return tuple([result if i == nin else values[i] for i in self.keep])
 
     def lift(self, node: Node) -> tuple[Any, ...]:
-        kept = node.kept
-        assert kept is not None
-        lifted = [_lifted(value, parent) for value, parent in zip(kept, node.parents, strict=False)]
-        return (*lifted, _lifted(kept[self.nin], node))
+        assert node.kept is not None
+        lifted = []
+        for i, value in zip(self.keep, node.kept, strict=False):
+            if i == self.base.nin:
+                lifted.append(_lifted(value, node))
+            elif i in self.recorded:
+                lifted.append(_lifted(value, node.parents[self.recorded.index(i)]))
+            else:
+                lifted.append(value)
+        return tuple(lifted)
+
+    def spread(self, walk: Any, node: Node, g: Any, kept: tuple[Any, ...]) -> None:
+        turn = node.dtype.kind == "c" and self.holomorphic
+        if turn:
+            g = g.conj()
+        for back, parent in zip(self.backs, node.parents, strict=True):
+            if parent is not None and walk.wants(parent):
+                value = back(g, kept, parent)
+                if walk.careful:
+                    value = backend.masked(g, value)
+                walk.add(parent, value.conj() if turn else value, g)
 
     def push(self, walk: Any, node: Node, tangents: list[Any], kept: tuple[Any, ...]) -> Any:
         total = None
-        for push, tangent, parent in zip(self.pushes, tangents, node.parents, strict=True):
+        for forward, tangent, parent in zip(self.forwards, tangents, node.parents, strict=True):
             if tangent is not None:
-                part = walk.guarded(self, push(tangent, kept, parent), tangent)  # type: ignore[misc]
+                part = walk.guarded(self, forward(tangent, kept, parent), tangent)  # type: ignore[misc]
                 total = part if total is None else total + part
         return total
+
+    def weight(self, g: Any) -> int:
+        return getattr(g, "size", 0)
+
+
+class _Guarded(Op):
+    """A `Variant` some of whose kept operands are guarded: the sweep takes the long way."""
+
+    def __init__(self, variant: Variant) -> None:
+        self.variant = variant
+        self.name = variant.name
+        self.rule = variant.rule
+        self.risky = variant.risky
+        self.width = variant.width
+        self.lift = variant.lift  # type: ignore[method-assign]
+        self.spread = variant.spread  # type: ignore[method-assign]
+        self.push = variant.push  # type: ignore[method-assign]
+        self.weight = variant.weight  # type: ignore[method-assign]
 
 
 class Slots:
@@ -110,6 +188,15 @@ class Slots:
     def __init__(self, shape: tuple[Any, ...], dtype: tuple[Any, ...]) -> None:
         self.shape = shape
         self.dtype = dtype
+
+
+class Zeros:
+    """Stands for a constant argument of a linear function: its tangent is zeros of its shape."""
+
+    __slots__ = ("shape",)
+
+    def __init__(self, value: Any) -> None:
+        self.shape = backend.describe(value)[0]
 
 
 class General(Op):
@@ -160,6 +247,41 @@ class General(Op):
             if i not in self.arrays and i != self.sequence and name not in named
         )
         self._keeps: dict[tuple[bool, ...], tuple[bool, ...]] = {}
+        self._plans: dict[int, Plan | None] = {}
+        self.run = getattr(rule.fun, "_implementation", rule.fun)  # spares NumPy's dispatcher
+        self.template = [None if d is inspect.Parameter.empty else d for d in self.defaults]
+        self.template += [None, None]
+        self.slot_at = tuple(
+            self.slot.get(i, SPECIAL if i in (self.out, self.sequence) else OPTION)
+            for i in range(count)
+        )
+        self.slot_at = tuple(STRICT if i in self.strict else s for i, s in enumerate(self.slot_at))
+
+    def plan(self, mask: int) -> Plan | None:
+        """For the array slots recorded in `mask`: parameters not to keep, plain ones to guard, those
+        of a linear function of which the shape is enough, and whether to keep the output. None
+        where the everyday path does not apply."""
+        try:
+            return self._plans[mask]
+        except KeyError:
+            pass
+        recorded = tuple(bool(mask >> slot & 1) for slot in range(len(self.order)))
+        plan = None
+        applies = mask and all(
+            back is not None for back, flag in zip(self.backs, recorded, strict=True) if flag
+        )
+        if applies:
+            keep = self.keeps(recorded)
+            constant = [i for slot, i in enumerate(self.arrays) if not recorded[slot]]
+            zeros = [i for i in constant if not keep[i] and self.rule.kind == "linear"]
+            plan = (
+                tuple(i for i in self.arrays if not keep[i] and i not in zeros),
+                tuple(i for i in constant if keep[i]),
+                tuple(zeros),
+                keep[-1],
+            )
+        self._plans[mask] = plan
+        return plan
 
     def keeps(self, recorded: tuple[bool, ...]) -> tuple[bool, ...]:
         """Which of the array parameters, and of the output, the rules of the recorded ones name."""
@@ -195,12 +317,14 @@ class General(Op):
         if walk.batch and not self.batched:
             walk.loop(self, node, g, kept)
             return
-        turn = self.holomorphic and _is_complex(g)
+        dtype = node.dtype
+        turn = self.holomorphic and (dtype.kind == "c" if dtype is not None else _is_complex(g))
         if turn:
             g = _conjugate(g)
         simple = len(self.arrays)
-        for back, parent in zip(self.backs, node.parents[:simple], strict=False):
-            if parent is not None and walk.wants(parent):
+        active = walk.active
+        for back, parent in zip(self.backs[:simple], node.parents, strict=False):
+            if parent is not None and (active is None or parent.id in active):
                 part = back(g, kept, parent)  # type: ignore[misc]
                 if part is not None:
                     walk.add(parent, _conjugate(part) if turn else part, g)
@@ -209,6 +333,9 @@ class General(Op):
             for part, parent in zip(parts, node.parents[simple:], strict=True):
                 if part is not None and parent is not None and walk.wants(parent):
                     walk.add(parent, _conjugate(part) if turn else part, g)
+
+    def weight(self, g: Any) -> int:
+        return getattr(g, "size", 0)
 
     def push(self, walk: Any, node: Node, tangents: list[Any], kept: tuple[Any, ...]) -> Any:
         if self.rule.kind == "linear" and not any(self.forwards):
@@ -255,6 +382,8 @@ class General(Op):
                 values[i] = tangent
             elif parent is not None:
                 values[i] = backend.zeros(0.0, parent.shape, parent.dtype)
+            elif type(kept[i]) is Zeros:
+                values[i] = backend.zeros(0.0, kept[i].shape, node.dtype)
             elif kept[i] is not None:
                 values[i] = backend.zeros(0.0, *backend.describe(kept[i]))
         if self.sequence >= 0:

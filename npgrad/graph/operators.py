@@ -24,6 +24,7 @@ from .stacking import has_recorded, stacked
 _MODE = modes.MODE.get
 _frame = sys._getframe
 PLAIN = backend.PLAIN
+SIMPLE = PLAIN | {GradArray}  # what the everyday path of an operator takes
 Method = Callable[..., Any]
 
 # operator name, ufunc, function that Python's operator calls
@@ -74,11 +75,12 @@ def operand(value: Any) -> Any:
 def _make_binary(ufunc: Any, python: Callable[[Any, Any], Any], reflected: bool) -> Method:
     """The method for ``self op other`` (or, reflected, ``other op self``)."""
     op: Any = None
-    keep_one: Any = None
-    keep_two: Any = None
+    one: Any = None
+    two: Any = None
+    other_bit = 1 if reflected else 2
 
     def method(self: GradArray, other: Any) -> Any:
-        nonlocal op, keep_one, keep_two
+        nonlocal op, one, two
         if self._view is not None:
             self._view.refresh(self)
         a, parent = self._array, self._node
@@ -99,51 +101,52 @@ def _make_binary(ufunc: Any, python: Callable[[Any, Any], Any], reflected: bool)
         result = python(b, a) if reflected else python(a, b)
         if op is None:
             op = compiled(_decided(ufunc))
-            keep_one, keep_two = op.keep[2 if reflected else 1], op.keep[3]
+            one, two = op.variants[2 if reflected else 1], op.variants[3]
         frame = _frame(1)
-        if _MODE() is not None or parent is None or None in op.pulls or kind not in PLAIN:
-            if kind is not GradArray or _MODE() is not None or parent is None or None in op.pulls:
-                values, parents = [a, b], [parent, second]
-                if reflected:
-                    values.reverse()
-                    parents.reverse()
-                return elementwise(op, result, values, parents, frame)
-        guards: tuple[Any, ...] = ()
+        if _MODE() is not None or parent is None or op.missing or kind not in SIMPLE:
+            if reflected:
+                return elementwise(op, result, (b, a), (second, parent), frame)
+            return elementwise(op, result, (a, b), (parent, second), frame)
         if second is None:
-            flags = keep_one
-            if (flags[0] if reflected else flags[1]) and kind not in backend.SCALARS:
-                found: list[Any] = []
-                b = protect(b, found)
-                guards = tuple(found)
+            variant, parents = one, (parent,)
+            if variant.code & other_bit and kind not in backend.SCALARS:
+                guards: list[Any] = []
+                b = protect(b, guards)
+                if guards:
+                    kept = variant.pack((b, a) if reflected else (a, b), result)
+                    return _node(variant.guarded, result, parents, (*kept, *guards), frame)
         else:
-            flags = keep_two
+            variant, parents = two, (second, parent) if reflected else (parent, second)
+        code = variant.code
+        if code == other_bit:
+            kept = (b,)
+        elif code == 0:
+            kept = ()
+        else:
+            kept = variant.pack((b, a) if reflected else (a, b), result)
         try:
             shape, dtype = result.shape, result.dtype
         except AttributeError:
             shape, dtype = backend.describe(result)
-        first_kept, second_kept, output_kept = flags
-        if reflected:
-            a, b = b, a
-            parents_ = (second, parent)
-        else:
-            parents_ = (parent, second)
-        kept = (
-            a if first_kept else None,
-            b if second_kept else None,
-            result if output_kept else None,
-            *guards,
-        )
         return GradArray(
-            result, Node(op, parents_, kept, shape, dtype, frame.f_code, frame.f_lasti)
+            result, Node(variant, parents, kept, shape, dtype, frame.f_code, frame.f_lasti)
         )
 
     return method
 
 
+def _node(op: Any, result: Any, parents: Any, kept: Any, frame: Any) -> GradArray:
+    shape, dtype = backend.describe(result)
+    return GradArray(
+        result, Node(op, parents, kept, shape, dtype, frame.f_code, frame.f_lasti)
+    )
+
+
 def _make_unary(ufunc: Any, python: Callable[[Any], Any]) -> Method:
     def method(self: GradArray) -> Any:
         array, node = current(self)
-        return elementwise(compiled(_decided(ufunc)), python(array), [array], [node], _frame(1))
+        op = _OPS.get(ufunc) or compiled(_decided(ufunc))
+        return elementwise(op, python(array), (array,), (node,), _frame(1))
 
     return method
 
@@ -194,35 +197,71 @@ def _power(self: GradArray, exponent: Any, modulus: Any = None) -> Any:
     return _plain_power(self, exponent)
 
 
+_OPS: dict[Any, Any] = {}  # ufunc -> compiled operation, for those whose inputs all have rules
+
+
 def array_ufunc(self: GradArray, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
     """NumPy's protocol for ufuncs."""
-    frame = _frame(1)
+    op = _OPS.get(ufunc)
+    if op is not None and not kwargs and method == "__call__" and _MODE() is None:
+        if len(inputs) == 1:
+            if self._view is not None:
+                self._view.refresh(self)
+            array, node = self._array, self._node
+            result = ufunc(array)
+            if node is None:
+                return GradArray(result, None)
+            variant = op.variants[1]
+            code = variant.code
+            if code == 1:
+                kept: tuple[Any, ...] = (array,)
+            elif code == 2:
+                kept = (result,)
+            else:
+                kept = variant.pack((array,), result)
+            frame = _frame(1)
+            shape, dtype = result.shape, result.dtype
+            return GradArray(
+                result, Node(variant, (node,), kept, shape, dtype, frame.f_code, frame.f_lasti)
+            )
+        values, parents = [], []
+        for value in inputs:
+            kind = type(value)
+            if kind is GradArray:
+                if value._view is not None:
+                    value._view.refresh(value)
+                values.append(value._array)
+                parents.append(value._node)
+            elif kind in PLAIN:
+                values.append(value)
+                parents.append(None)
+            else:
+                return _any_ufunc(ufunc, method, inputs, kwargs, _frame(1))
+        return elementwise(op, ufunc(*values), values, parents, _frame(1))
+    return _any_ufunc(ufunc, method, inputs, kwargs, _frame(1))
+
+
+def _any_ufunc(
+    ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any], frame: Any
+) -> Any:
+    """`array_ufunc` for every case."""
     values: list[Any] = []
     parents: list[Any] = []
     for value in inputs:
-        kind = type(value)
-        if kind is GradArray:
-            array, node = current(value)
-            values.append(array)
-            parents.append(node)
-        elif kind in PLAIN:
-            values.append(value)
-            parents.append(None)
-        else:
-            value = operand(value)
-            if value is NotImplemented:
-                return NotImplemented
-            array, node = current(value) if type(value) is GradArray else (value, None)
-            values.append(array)
-            parents.append(node)
+        value = operand(value)
+        if value is NotImplemented:
+            return NotImplemented
+        array, node = current(value) if type(value) is GradArray else (value, None)
+        values.append(array)
+        parents.append(node)
     if method != "__call__":
         return _ufunc_method(ufunc, method, inputs, kwargs, frame)
-    rule = table.lookup(ufunc)
-    if rule is None:
-        return call(_decided(ufunc), inputs, kwargs, frame)
+    rule = _decided(ufunc)
     if rule.kind != "elementwise":
         return _other_ufunc(rule, inputs, kwargs, frame)
     op = compiled(rule)
+    if not op.missing:
+        _OPS[ufunc] = op
     if not kwargs:
         return elementwise(op, ufunc(*values), values, parents, frame)
     return _with_keywords(op, ufunc, inputs, values, parents, kwargs, frame)

@@ -7,7 +7,7 @@ The only place where the node of a NumPy function is made (views and writes make
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Any
 
@@ -16,11 +16,12 @@ from ..errors import InPlaceError, NoDerivative, RuleError
 from . import backend, modes
 from .array import GradArray, current, unwrap
 from .node import Node
-from .op import Elementwise, General, Slots, item_of
+from .op import OPTION, STRICT, Elementwise, General, Slots, Zeros, item_of
 from .views import link, region
 
 _MODE = modes.MODE.get
 _frame = sys._getframe
+NDARRAY = backend.NDARRAY
 
 
 def compiled(rule: table.Rule) -> Any:
@@ -77,36 +78,47 @@ def check_value(node: Node, value: Any) -> None:
             )
 
 
-def elementwise(op: Elementwise, result: Any, values: list[Any], parents: list[Any], frame: FrameType) -> GradArray:
+def elementwise(
+    op: Elementwise, result: Any, values: Sequence[Any], parents: Sequence[Any], frame: FrameType
+) -> GradArray:
     """The handle of ``result = ufunc(*values)`` with its node, for any number of inputs."""
-    mode = _MODE()
     mask = 0
-    for i, parent in enumerate(parents):
+    bit = 1
+    for parent in parents:
         if parent is not None:
-            mask |= 1 << i
-            if op.pulls[i] is None:  # type: ignore[index]
-                raise NoDerivative(_no_rule(op, i, frame))
+            mask |= bit
+        bit += bit
+    mode = _MODE()
     if mask == 0 or (mode is not None and not mode.recording):
         return GradArray(result, None)
-    keep = op.keep[mask]
+    if mask & op.missing:
+        raise NoDerivative(_no_rule(op, mask & op.missing, frame))
+    variant = op.variants[mask]
+    kept = variant.pack(values, result)
     guards: list[tuple[Any, int, bool]] = []
-    kept = [
-        (value if parent is not None else protect(value, guards)) if wanted else None
-        for value, parent, wanted in zip(values, parents, keep, strict=False)
-    ]
-    kept.append(result if keep[op.nin] else None)
-    kept.extend(guards)
-    shape, dtype = backend.describe(result)
-    node = Node(op, tuple(parents), tuple(kept), shape, dtype, frame.f_code, frame.f_lasti)
+    if len(variant.recorded) < op.nin:
+        safe = []
+        for i, value in zip(variant.keep, kept, strict=True):
+            plain = i < op.nin and parents[i] is None and type(value) not in backend.SCALARS
+            safe.append(protect(value, guards) if plain else value)
+        kept = (*safe, *guards)
+        parents = [parent for parent in parents if parent is not None]
+        if guards:
+            variant = variant.guarded
+    try:
+        shape, dtype = result.shape, result.dtype
+    except AttributeError:
+        shape, dtype = backend.describe(result)
+    node = Node(variant, tuple(parents), kept, shape, dtype, frame.f_code, frame.f_lasti)
     if mode is not None:
         note(node, result)
     return GradArray(result, node)
 
 
-def _no_rule(op: Any, i: int, frame: FrameType) -> str:
-    names = tuple(op.rule.signature.parameters)
+def _no_rule(op: Any, missing: int, frame: FrameType) -> str:
+    name = tuple(op.rule.signature.parameters)[(missing & -missing).bit_length() - 1]
     return (
-        f"npgrad: {op.name} has no derivative with respect to {names[i]!r}. "
+        f"npgrad: {op.name} has no derivative with respect to {name!r}. "
         f"Recorded at {at(frame)}. To treat it as a constant, pass npgrad.value of it."
     )
 
@@ -134,8 +146,100 @@ def _sequence(items: Any) -> tuple[Any, list[Node | None]]:
     return (tuple(plain) if isinstance(items, tuple) else plain), nodes
 
 
+# Parameter values that need no copy and hide no array.
+_SIMPLE = frozenset({int, bool, float, complex, str, type(None)})
+
+
 def general(op: General, args: tuple[Any, ...], kwargs: dict[str, Any], frame: FrameType) -> Any:
-    """Call a NumPy function decided as linear, bilinear or reverse, and record it."""
+    """Call a NumPy function decided as linear, bilinear or reverse, and record it.
+
+    The everyday call (arrays and plain options, no ``out=``, no sequence of arrays) is written out
+    here; every other case, and every error, takes `_general_slowly`.
+    """
+    slot_at = op.slot_at
+    if len(args) > len(slot_at) or op.sequence >= 0 or _MODE() is not None:
+        return _general_slowly(op, args, kwargs, frame)
+    values = op.template[:]
+    nodes: list[Node | None] = [None] * len(op.arrays)
+    plain = list(args)
+    mask = 0
+    for i, value in enumerate(args):
+        kind = type(value)
+        slot = slot_at[i]
+        if kind is GradArray:
+            if slot < 0:
+                return _general_slowly(op, args, kwargs, frame)
+            if value._view is None:
+                array, node = value._array, value._node
+            elif op.view and slot == 0:
+                array, node = region(value)
+            else:
+                array, node = current(value)
+            plain[i] = values[i] = array
+            if node is not None:
+                nodes[slot] = node
+                mask |= 1 << slot
+        elif kind in _SIMPLE or (kind is tuple and _plain_tuple(value)):
+            if slot == STRICT and value is not op.defaults[i]:
+                return _general_slowly(op, args, kwargs, frame)
+            values[i] = value
+        elif kind in backend.PLAIN and slot >= OPTION:
+            values[i] = value if slot >= 0 or kind is not NDARRAY else backend.snapshot(value)
+        else:
+            return _general_slowly(op, args, kwargs, frame)
+    for key, value in kwargs.items():
+        kind = type(value)
+        i = op.place.get(key, -1)
+        if i < 0 or slot_at[i] != OPTION:
+            return _general_slowly(op, args, kwargs, frame)
+        if kind in _SIMPLE or (kind is tuple and _plain_tuple(value)):
+            values[i] = value
+        else:
+            return _general_slowly(op, args, kwargs, frame)
+    plan = op.plan(mask)
+    if plan is None:
+        return _general_slowly(op, args, kwargs, frame)
+    result = op.run(*plain, **kwargs)
+    try:
+        shape, dtype, base = result.shape, result.dtype, result.base
+    except AttributeError:
+        return _general_slowly(op, args, kwargs, frame)
+    if dtype.kind not in "fc" or (base is not None and not op.view):
+        return _general_slowly(op, args, kwargs, frame)
+    drop, guard, zeros, keep_y = plan
+    source = values[op.arrays[0]]
+    guards: list[tuple[Any, int, bool]] = []
+    for i in guard:
+        values[i] = protect(values[i], guards)
+    for i in zeros:
+        values[i] = Zeros(values[i])
+    for i in drop:
+        values[i] = None
+    if keep_y:
+        values[-2] = result
+    if guards:
+        values.extend(guards)
+    node = Node(op, tuple(nodes), tuple(values), shape, dtype, frame.f_code, frame.f_lasti)
+    handle = GradArray(result, node)
+    if base is not None and type(args[0]) is GradArray:
+        if base is source or base is source.base:
+            values[op.arrays[0]] = None
+            link(handle, args[0], op, tuple(values))
+    return handle
+
+
+def _plain_tuple(value: tuple[Any, ...]) -> bool:
+    """Whether there are nothing but integers in `value`: axes, shapes, widths."""
+    for item in value:
+        if type(item) is not int and not (type(item) is tuple and _plain_tuple(item)):
+            return False
+    return True
+
+
+def _general_slowly(
+    op: General, args: tuple[Any, ...], kwargs: dict[str, Any], frame: FrameType
+) -> Any:
+    """`general` for sequences, views of written roots, ``out=``, modes, and what is refused."""
     parents: list[Node | None] = [None] * len(op.arrays)
     elements: list[Node | None] = []
     plain = list(args)
@@ -206,7 +310,7 @@ def _general_node(
             if keep[i]:
                 kept.append(value if parents[slot] is not None else protect(as_array(value), guards))
             elif op.rule.kind == "linear" and parents[slot] is None and value is not None:
-                kept.append(backend.broadcast(0.0, backend.describe(as_array(value))[0]))
+                kept.append(Zeros(as_array(value)))
             else:
                 kept.append(None)
         elif i == op.sequence:
@@ -343,6 +447,9 @@ Composed = Callable[..., Any]
 
 def call(rule: table.Rule, args: tuple[Any, ...], kwargs: dict[str, Any], frame: FrameType) -> Any:
     """Do what the table decides for a function called with at least one GradArray."""
+    op = rule.compiled
+    if op is not None:
+        return general(op, args, kwargs, frame)
     kind = rule.kind
     if kind in ("linear", "bilinear", "reverse"):
         return general(compiled(rule), args, kwargs, frame)

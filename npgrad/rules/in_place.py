@@ -43,7 +43,9 @@ def copyto_body(dst: Any, src: Any, casting: str = "same_kind", where: Any = Tru
     handle = target(dst, "np.copyto")
     have = src.dtype if hasattr(src, "dtype") else np.asarray(unwrap(src)).dtype
     if type(src) not in (int, float, complex, bool) and not np.can_cast(
-        have, handle.dtype, casting  # type: ignore[arg-type]
+        have,
+        handle.dtype,
+        casting,  # type: ignore[arg-type]
     ):
         raise TypeError(
             f"Cannot cast array data from {have!r} to {handle.dtype!r} according to the rule "
@@ -88,7 +90,9 @@ def putmask_body(a: Any, mask: Any, values: Any) -> None:
         setitem(handle, mask, flat[np.flatnonzero(mask)], _frame(1))
 
 
-def put_along_axis_body(arr: Any, indices: Any, values: Any, axis: Any, mode: str = "raise") -> None:
+def put_along_axis_body(
+    arr: Any, indices: Any, values: Any, axis: Any, mode: str = "raise"
+) -> None:
     """The inverse of take_along_axis."""
     handle = target(arr, "np.put_along_axis")
     indices = np.asarray(indices)
@@ -162,7 +166,9 @@ def rounds(handle: GradArray, index: tuple[Any, ...]) -> list[tuple[Any, Any]]:
 
 def _chosen(b: Any, chosen: tuple[Any, Any]) -> Any:
     picked, shape = chosen
-    wide = np.broadcast_to(b, shape) if type(b) is GradArray else np.broadcast_to(np.asarray(b), shape)
+    wide = (
+        np.broadcast_to(b, shape) if type(b) is GradArray else np.broadcast_to(np.asarray(b), shape)
+    )
     return np.ravel(wide)[picked]
 
 
@@ -173,4 +179,3 @@ writes(np.putmask, putmask_body)
 writes(np.put_along_axis, put_along_axis_body)
 writes(np.fill_diagonal, fill_diagonal_body)
 ufunc_methods["at"] = at_body
-
