@@ -1,0 +1,227 @@
+"""From a generated kernel to a launch: `Program` (what to compile), `Kernel` (loaded on a device), and the array backend.
+
+A launcher is written once against a `Backend` (allocate, run, how many multiprocessors). On CuPy arrays that is `CupyBackend`:
+the cubin goes through CuPy's `Module`, on CuPy's current stream and device, with memory from CuPy's pool (6.8 us a launch on an
+H200 machine, where Numba's own dispatcher takes 28 to 69). On NumPy arrays, in a process with the CUDA simulator switched on, it is
+`SimulatorBackend`, so that tests run the same launchers without a GPU.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Backend", "CupyBackend", "Kernel", "Program", "SimulatorBackend", "backend_of"]
+
+STATIC_SHARED_LIMIT = 48 * 1024  # above this a kernel must ask for its shared memory
+
+
+@dataclasses.dataclass(frozen=True)
+class Program:
+    """One kernel to compile.
+
+    `signature` names the parameters' types: ``"float32*"``, ``"int64"``. `threads` is the block size, `blocks` the wished number of
+    resident blocks a multiprocessor (a register limit for the compiler) or None, `shared` the dynamic shared memory in bytes.
+    """
+
+    name: str
+    source: str
+    signature: tuple[str, ...]
+    threads: int
+    blocks: int | None = None
+    shared: int = 0
+
+
+class Kernel:
+    """A program loaded on one device."""
+
+    def __init__(self, program: Program, capability: tuple[int, int]) -> None:
+        import cupy
+        from cupy.cuda import driver
+
+        from .compile import cubin
+
+        code, entry = cubin(program, capability)
+        self.program = program
+        self.module = cupy.cuda.function.Module()
+        self.module.load(code)
+        self.function = self.module.get_function(entry)
+        if program.shared > STATIC_SHARED_LIMIT:
+            # without this a launch fails with CUDA_ERROR_INVALID_VALUE
+            driver.funcSetAttribute(
+                self.function.ptr,
+                driver.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                program.shared,
+            )
+        read = functools.partial(driver.funcGetAttribute, f=self.function.ptr)
+        self.registers: int = read(driver.CU_FUNC_ATTRIBUTE_NUM_REGS)
+        self.local_bytes: int = read(driver.CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)
+        self.static_shared: int = read(driver.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)
+
+    def resident(self, shared_per_multiprocessor: int) -> int:
+        """Blocks that fit on one multiprocessor together (registers, threads, shared memory)."""
+        threads = self.program.threads
+        by_registers = 65536 // max(1, (self.registers + 7) // 8 * 8 * threads)
+        by_threads = min(2048 // threads, 32)
+        used = self.program.shared + self.static_shared
+        by_shared = shared_per_multiprocessor // (used + 1024)
+        return max(1, min(by_registers, by_threads, by_shared))
+
+
+class Backend:
+    """What a launcher needs from the array library."""
+
+    def empty(self, shape: Any, dtype: Any) -> Any:
+        raise NotImplementedError
+
+    def zeros(self, shape: Any, dtype: Any) -> Any:
+        raise NotImplementedError
+
+    def run(self, program: Program, grid: Sequence[int], *args: Any) -> None:
+        raise NotImplementedError
+
+    def resident_blocks(self, program: Program) -> int:
+        """How many blocks of this program the device holds at once."""
+        raise NotImplementedError
+
+    def address(self, array: Any) -> int:
+        raise NotImplementedError
+
+    def flags(self) -> Any:
+        """int32 words, zero between kernels, private to the current device and stream."""
+        raise NotImplementedError
+
+    #: red.global.add.v4.f32 exists from compute capability 9.0 on
+    vector_add: bool = False
+
+    def aligned(self, *arrays: Any) -> bool:
+        """Whether 128-bit accesses are allowed at the start of each array."""
+        return all(self.address(a) % 16 == 0 for a in arrays if a is not None)
+
+    def contiguous(self, array: Any) -> Any:
+        raise NotImplementedError
+
+
+FLAG_WORDS = 1 << 16
+
+
+class CupyBackend(Backend):
+    """CuPy's current device and stream."""
+
+    def __init__(self, device: int) -> None:
+        import cupy
+
+        self.cupy = cupy
+        self.device = device
+        attributes = cupy.cuda.Device(device).attributes
+        self.capability = (
+            attributes["ComputeCapabilityMajor"],
+            attributes["ComputeCapabilityMinor"],
+        )
+        self.multiprocessors: int = attributes["MultiProcessorCount"]
+        self.shared_per_multiprocessor: int = attributes["MaxSharedMemoryPerMultiprocessor"]
+        self.vector_add = self.capability >= (9, 0)
+        self.kernels: dict[Program, Kernel] = {}
+        self.flag_words: dict[int, Any] = {}
+
+    def kernel(self, program: Program) -> Kernel:
+        """The program, compiled and loaded once."""
+        found = self.kernels.get(program)
+        if found is None:
+            with self.cupy.cuda.Device(self.device):
+                found = self.kernels[program] = Kernel(program, self.capability)
+        return found
+
+    def empty(self, shape: Any, dtype: Any) -> Any:
+        return self.cupy.empty(shape, dtype)
+
+    def zeros(self, shape: Any, dtype: Any) -> Any:
+        return self.cupy.zeros(shape, dtype)
+
+    def run(self, program: Program, grid: Sequence[int], *args: Any) -> None:
+        kernel = self.kernel(program)
+        kernel.function(
+            tuple(grid) + (1,) * (3 - len(grid)), (program.threads, 1, 1), args, program.shared
+        )
+
+    def resident_blocks(self, program: Program) -> int:
+        return self.multiprocessors * self.kernel(program).resident(self.shared_per_multiprocessor)
+
+    def address(self, array: Any) -> int:
+        return int(array.data.ptr)
+
+    def flags(self) -> Any:
+        stream = self.cupy.cuda.get_current_stream().ptr
+        found = self.flag_words.get(stream)
+        if found is None:
+            found = self.flag_words[stream] = self.cupy.zeros(FLAG_WORDS, np.int32)
+        return found
+
+    def contiguous(self, array: Any) -> Any:
+        return self.cupy.ascontiguousarray(array)
+
+
+class SimulatorBackend(Backend):
+    """NumPy arrays in Numba's CUDA simulator: small grids, for tests."""
+
+    vector_add = True
+
+    def __init__(self) -> None:
+        self.words = np.zeros(FLAG_WORDS, np.int32)
+        self.launched: list[str] = []
+
+    def empty(self, shape: Any, dtype: Any) -> Any:
+        """Poisoned, so that an element no kernel wrote is seen."""
+        out = np.empty(shape, dtype)
+        out.view(np.uint8).reshape(-1)[...] = 0xFF
+        return out
+
+    def zeros(self, shape: Any, dtype: Any) -> Any:
+        return np.zeros(shape, dtype)
+
+    def run(self, program: Program, grid: Sequence[int], *args: Any) -> None:
+        from . import simulated
+
+        self.launched.append(program.name)
+        simulated.run(program, tuple(int(n) for n in grid), args)
+
+    def resident_blocks(self, program: Program) -> int:
+        return 3
+
+    def address(self, array: Any) -> int:
+        return 0 if array.ctypes.data % array.itemsize == 0 else 1
+
+    def flags(self) -> Any:
+        return self.words
+
+    def contiguous(self, array: Any) -> Any:
+        return np.ascontiguousarray(array)
+
+
+@functools.cache
+def _cupy_backend(device: int) -> CupyBackend:
+    return CupyBackend(device)
+
+
+@functools.cache
+def _simulator_backend() -> SimulatorBackend:
+    return SimulatorBackend()
+
+
+def backend_of(array: Any) -> Backend:
+    """The backend of the device an array lives on."""
+    device = getattr(array, "device", None)
+    number = getattr(device, "id", None)
+    if number is not None:
+        return _cupy_backend(number)
+    if isinstance(array, np.ndarray) and os.environ.get("NUMBA_ENABLE_CUDASIM") == "1":
+        return _simulator_backend()
+    raise TypeError(
+        f"device kernels take CuPy arrays, not {type(array).__name__}; "
+        "npgrad.cuda.to_device(x) copies to the GPU, npgrad.cuda.array(x) takes another library's device array as it is"
+    )

@@ -1,0 +1,363 @@
+"""Plain Python twins of `intrinsics`, and the launch of a kernel in Numba's CUDA simulator.
+
+The simulator runs every CUDA thread as a Python thread and has no shuffles, votes or inline PTX. The twins here do what
+the instruction does, element by element; warp operations meet at a barrier of the warp's own threads.
+Works only in a process started with ``NUMBA_ENABLE_CUDASIM=1``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+_memory_lock = threading.Lock()
+
+
+def bf16_to_f32(words: Any) -> Any:
+    """float32 of bfloat16 bit patterns."""
+    return (np.asarray(words, np.uint16).astype(np.uint32) << np.uint32(16)).view(np.float32)
+
+
+def f32_to_bf16(values: Any) -> Any:
+    """bfloat16 bit patterns, rounded to nearest even (NaN stays NaN)."""
+    values = np.asarray(values, np.float32)
+    bits = values.view(np.uint32)
+    rounded = (bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))) >> np.uint32(16)
+    return np.where(np.isnan(values), np.uint32(0x7FFF), rounded).astype(np.uint16)
+
+
+# ---- memory
+
+
+def _loads(width: int) -> Any:
+    return lambda array, index: tuple(array[index + i] for i in range(width))
+
+
+def _stores(width: int) -> Any:
+    def store(array: Any, index: int, *values: Any) -> None:
+        for i in range(width):
+            array[index + i] = values[i]
+
+    return store
+
+
+load4_f32 = ahead4_f32 = again4_f32 = get4_f32 = load4_u32 = _loads(4)
+load2_f64 = get2_f32 = _loads(2)
+store4_f32 = put4_f32 = _stores(4)
+store2_f64 = put2_f32 = _stores(2)
+
+
+def load1_f32(array: Any, index: int) -> Any:
+    return array[index]
+
+
+load1_f64 = load1_f32
+
+
+def store1_f32(array: Any, index: int, value: Any) -> None:
+    array[index] = value
+
+
+store1_f64 = store1_f32
+
+
+def load1_bf16(array: Any, index: int) -> Any:
+    return bf16_to_f32([array[index]])[0]
+
+
+def load1_f16(array: Any, index: int) -> Any:
+    return np.float32(np.uint16(array[index]).view(np.float16))
+
+
+def store1_bf16(array: Any, index: int, value: Any) -> None:
+    array[index] = f32_to_bf16([value])[0]
+
+
+def store1_f16(array: Any, index: int, value: Any) -> None:
+    array[index] = np.float16(value).view(np.uint16)
+
+
+def load8_bf16(array: Any, index: int) -> Any:
+    return tuple(load1_bf16(array, index + i) for i in range(8))
+
+
+def load8_f16(array: Any, index: int) -> Any:
+    return tuple(load1_f16(array, index + i) for i in range(8))
+
+
+def store8_bf16(array: Any, index: int, *values: Any) -> None:
+    for i in range(8):
+        store1_bf16(array, index + i, values[i])
+
+
+def store8_f16(array: Any, index: int, *values: Any) -> None:
+    for i in range(8):
+        store1_f16(array, index + i, values[i])
+
+
+def add1_f32(array: Any, index: int, value: Any) -> None:
+    with _memory_lock:
+        array[index] += value
+
+
+add1_f64 = shared_add_f32 = shared_add_i32 = add1_f32
+
+
+def add4_f32(array: Any, index: int, *values: Any) -> None:
+    with _memory_lock:
+        for i in range(4):
+            array[index + i] += values[i]
+
+
+add4_split_f32 = add4_f32
+
+
+def shared_exchange_i32(array: Any, index: int, value: Any) -> Any:
+    with _memory_lock:
+        old = array[index]
+        array[index] = value
+        return old
+
+
+def ticket(array: Any, index: int, value: Any) -> Any:
+    with _memory_lock:
+        old = int(array[index])
+        array[index] = old + int(value)
+        return old
+
+
+def flag_set(array: Any, index: int, value: Any) -> None:
+    array[index] = value
+
+
+def flag_get(array: Any, index: int) -> Any:
+    return int(array[index])
+
+
+def fence() -> None:
+    """The simulator's memory is always coherent."""
+
+
+# ---- warps
+
+
+class _Warp:
+    """The meeting place of one warp's threads."""
+
+    def __init__(self) -> None:
+        self.barrier = threading.Barrier(32)
+        self.values: list[Any] = [None] * 32
+
+
+def _exchange(value: Any) -> tuple[int, list[Any]]:
+    """Hand in this lane's value; return the lane and what all 32 lanes handed in."""
+    thread: Any = threading.current_thread()
+    manager = thread._manager
+    with _memory_lock:
+        if not hasattr(manager, "warps"):
+            manager.warps = {}
+        warp = manager.warps.setdefault(thread.thread_id // 32, _Warp())
+    lane = thread.thread_id % 32
+    warp.values[lane] = value
+    warp.barrier.wait(timeout=120)
+    values = list(warp.values)
+    warp.barrier.wait(timeout=120)
+    return lane, values
+
+
+def shfl_xor_f32(_: Any, value: Any, mask: int) -> Any:
+    lane, values = _exchange(value)
+    return values[lane ^ int(mask)]
+
+
+shfl_xor_i32 = shfl_xor_f32
+
+
+def shfl_up_f32(_: Any, value: Any, delta: int) -> Any:
+    lane, values = _exchange(value)
+    return values[lane - int(delta)] if lane >= delta else value
+
+
+shfl_up_i32 = shfl_up_f32
+
+
+def shfl_down_i32(_: Any, value: Any, delta: int) -> Any:
+    lane, values = _exchange(value)
+    return values[lane + int(delta)] if lane + delta < 32 else value
+
+
+def shfl_f32(_: Any, value: Any, source: int) -> Any:
+    return _exchange(value)[1][int(source)]
+
+
+shfl_i32 = shfl_f32
+
+
+def warp_match(_: Any, value: Any) -> Any:
+    _, values = _exchange(value)
+    mask = sum(1 << i for i in range(32) if values[i] == value)
+    return mask - (1 << 32) if mask >= 1 << 31 else mask
+
+
+def warp_any(value: Any) -> Any:
+    return int(any(_exchange(value)[1]))
+
+
+def warp_sync() -> None:
+    _exchange(None)
+
+
+def popcount(value: Any) -> int:
+    return (int(value) & 0xFFFFFFFF).bit_count()
+
+
+def lowest_bit(value: Any) -> int:
+    value = int(value) & 0xFFFFFFFF
+    return (value & -value).bit_length() - 1
+
+
+# ---- bits
+
+
+def bits_of(value: Any) -> Any:
+    return np.float32(value).view(np.int32)
+
+
+def float_of(value: Any) -> Any:
+    return np.int32(value).view(np.float32)
+
+
+def tf32_high(value: Any) -> Any:
+    bits = (int(np.float32(value).view(np.uint32)) + 0x1000) & 0xFFFFE000
+    return np.uint32(bits).view(np.float32)
+
+
+tf32_operand = tf32_high
+
+
+# ---- asynchronous copies: done at once
+
+
+def _copy(words: int) -> Any:
+    def copy(shared: Any, at: int, source: Any, index: int, size: int) -> None:
+        for i in range(words):
+            shared[at + i] = source[index + i] if 4 * i < size else np.float32(0)
+
+    return copy
+
+
+copy16_f32, copy8_f32, copy4_f32 = _copy(4), _copy(2), _copy(1)
+
+
+def copy_commit() -> None:
+    """Nothing is pending."""
+
+
+copy_wait0 = copy_wait1 = copy_wait2 = copy_commit
+
+
+def mma_tf32(*operands: Any) -> Any:
+    """m16n8k8 of one warp: gathers the fragments of all lanes, multiplies in float32."""
+    lane, lanes = _exchange(operands)
+    a, b = np.zeros((16, 8), np.float32), np.zeros((8, 8), np.float32)
+    for i, (_, _, _, _, a0, a1, a2, a3, b0, b1) in enumerate(lanes):
+        row, column = divmod(i, 4)
+        a[row, column], a[row + 8, column] = tf32_trunc(a0), tf32_trunc(a1)
+        a[row, column + 4], a[row + 8, column + 4] = tf32_trunc(a2), tf32_trunc(a3)
+        b[column, row], b[column + 4, row] = tf32_trunc(b0), tf32_trunc(b1)
+    row, column = lane // 4, 2 * (lane % 4)
+    c0, c1, c2, c3 = operands[:4]
+    return (
+        np.float32(c0 + a[row] @ b[:, column]),
+        np.float32(c1 + a[row] @ b[:, column + 1]),
+        np.float32(c2 + a[row + 8] @ b[:, column]),
+        np.float32(c3 + a[row + 8] @ b[:, column + 1]),
+    )
+
+
+def tf32_trunc(value: Any) -> Any:
+    """What the tensor core sees of a float32 register."""
+    return (np.float32(value).view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32)
+
+
+# ---- launching
+
+
+def run(program: Any, grid: tuple[int, ...], args: tuple[Any, ...]) -> None:
+    """Run a `launch.Program` in the simulator on NumPy arrays (written in place)."""
+    from numba import cuda, float32, float64, int32, int64, uint32
+
+    scope: dict[str, Any] = {
+        k: v for k, v in globals().items() if not k.startswith("_") and k not in ("run", "np")
+    }
+    scope.update(
+        cuda=cuda,
+        math=math,
+        float32=float32,
+        float64=float64,
+        int32=int32,
+        int64=int64,
+        uint32=uint32,
+    )
+    text = program.source.replace(", alignment=16", "")
+    exec(compile(text, f"<{program.name}>", "exec"), scope)
+    kernel = cuda.jit(scope[program.name])
+    flat = [a.reshape(-1) if isinstance(a, np.ndarray) else a for a in args]
+    for a, b in zip(flat, args, strict=True):
+        if isinstance(b, np.ndarray) and b.size and not np.shares_memory(a, b):
+            raise ValueError(f"{program.name}: kernels take contiguous arrays")
+    # the simulator cannot hand over an empty array; no kernel reads one
+    flat = [np.zeros(1, a.dtype) if isinstance(a, np.ndarray) and not a.size else a for a in flat]
+    with np.errstate(all="ignore"), _barriers():
+        kernel[grid, program.threads, 0, program.shared](*flat)
+
+
+@contextlib.contextmanager
+def _barriers() -> Iterator[None]:
+    """Run the simulator's blocks with real barriers.
+
+    Its own block manager polls all threads without pause and so keeps the interpreter lock from them: a block of 96 threads
+    took 20 s. With `threading.Barrier` and a join the same block takes a tenth of a second.
+    """
+    from numba.cuda.simulator import kernel as simulator
+
+    def run_block(manager: Any, grid_point: Any, *args: Any) -> None:
+        count = math.prod(manager._block_dim)
+        manager.barrier = threading.Barrier(count)
+        failures: list[BaseException] = []
+
+        def body() -> None:
+            try:
+                manager._f(*args)
+            except BaseException as error:
+                failures.append(error)
+                manager.barrier.abort()
+                for warp in getattr(manager, "warps", {}).values():
+                    warp.barrier.abort()
+
+        points = np.ndindex(*manager._block_dim)
+        threads = [
+            simulator.BlockThread(body, manager, grid_point, point, manager._debug) for point in points
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        real = [e for e in failures if not isinstance(e, threading.BrokenBarrierError)]
+        if failures:
+            raise (real or failures)[0]
+
+    def synchronise(thread: Any) -> None:
+        thread._manager.barrier.wait(timeout=120)
+
+    kept = simulator.BlockManager.run, simulator.BlockThread.syncthreads
+    simulator.BlockManager.run, simulator.BlockThread.syncthreads = run_block, synchronise
+    try:
+        yield
+    finally:
+        simulator.BlockManager.run, simulator.BlockThread.syncthreads = kept
