@@ -256,7 +256,7 @@ def unroll(g: Array, shape: Shape, shift: Any, axis: Axes) -> Array:
     if axis is not None:
         return np.roll(g, back, axes_tuple(axis, len(shape)))
     flat = g.reshape((*g.shape[: g.ndim - len(shape)], -1))
-    return np.roll(flat, int(np.sum(back)), -1).reshape(g.shape)
+    return np.roll(flat, back, -1).reshape(g.shape)
 
 
 linear(np.roll, transpose=unroll, batched=True)
@@ -329,8 +329,8 @@ def unrepeat(g: Array, shape: Shape, repeats: Any, axis: int | None) -> Array:
     """Sum over the copies of each entry."""
     length = math.prod(shape) if axis is None or not shape else shape[axis]
     if np.size(repeats) > 1:
-        index = np.repeat(np.arange(length), repeats)
-        return scatter(g, shape, index, axis)
+        places = np.cumsum(np.ones_like(repeats, dtype=np.intp)) - 1  # where `repeats` lives
+        return scatter(g, shape, np.repeat(places, repeats), axis)
     count = int(np.reshape(repeats, -1)[0]) if np.ndim(repeats) else int(repeats)
     if axis is None or not shape:
         return sum_last(g.reshape((*g.shape[:-1], length, count))).reshape(g.shape[:-1] + shape)

@@ -113,6 +113,7 @@ POLYNOMIALS = [
     Sample("np.polyval plain polynomial", lambda x: np.polyval([1.0, 0.0, -2.0], x), normal((3,))),
     Sample("np.polyval rows", np.polyval, normal((3, 2), (2,))),
     Sample("np.polyval complex", np.polyval, waves((3,), (2,))),
+    Sample("np.polyval many", np.polyval, normal((3,), (4100,)), batched=False),
     Sample("np.polyder", np.polyder, normal((4,))),
     Sample("np.polyder m", lambda p: np.polyder(p, m=2), normal((4,))),
     Sample("np.polyder none", lambda p: np.polyder(p, 0) * 1.0, normal((3,))),

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from npgrad.rules.indexing import scatter_add
 from tests.samples.core import Sample
 from tests.samples.shape import normal, waves
 
 MASK = np.array([True, False, True])
+MANY = np.arange(5000) ** 2 % 97 % 50
 ALONG = np.array([[0, 0, 1], [2, 2, 2]])
 
 
@@ -120,4 +122,24 @@ SAMPLES = [
         normal((2, 3, 2)),
     ),
     Sample("np.apply_over_axes one", lambda x: np.apply_over_axes(np.prod, x, 1), normal((2, 3))),
+    # Long enough for the compiled kernel.
+    Sample("np.take many", lambda x: np.take(x, MANY), normal((50,)), batched=False),
+    Sample("np.take many rows", lambda x: np.take(x, MANY, 0), normal((50, 2)), batched=False),
+    Sample("np.take many columns", lambda x: np.take(x, MANY, 1), normal((2, 50)), batched=False),
+    Sample(
+        "np.take_along_axis many",
+        lambda x: np.take_along_axis(x, MANY[:, None] % 3, 1),
+        normal((1, 3)),
+        batched=False,
+    ),
+    # The primitive behind every gather's gradient, which gradients alone reach at second order.
+    Sample("scatter_add", lambda g: scatter_add(g, np.array([2, 0, 2, -1]), 4, -1), normal((2, 4))),
+    Sample(
+        "scatter_add grid of indices",
+        lambda g: scatter_add(g, np.array([[2, 0], [2, 1]]), 3, -2),
+        normal((2, 2, 3)),
+    ),
+    Sample(
+        "scatter_add unique", lambda g: scatter_add(g, np.array([2, 0]), 3, -1, True), normal((2,))
+    ),
 ]

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from npgrad.rules.padding import fold_copies
+from npgrad.rules.shape import overlap_add
 from tests.samples.core import Sample
 
 sliding_window_view = np.lib.stride_tricks.sliding_window_view
@@ -357,4 +359,17 @@ PADDINGS = [
         normal((3,)),
     ),
 ]
-SAMPLES = [*RESHAPES, *PERMUTATIONS, *COPIES, *DIAGONALS, *PIECES, *PADDINGS]
+# Primitives that gradients reach at second order only.
+ADDED_UP = [
+    Sample("overlap_add", lambda g: overlap_add(g, -1), normal((4, 2))),
+    Sample("overlap_add wide windows", lambda g: overlap_add(g, -2), normal((2, 3, 4))),
+    *(
+        Sample(
+            f"fold_copies {mode}",
+            lambda g, mode=mode: fold_copies(g, ((2, 1), (0, 3)), mode),
+            normal((6, 6)),
+        )
+        for mode in ("edge", "wrap", "reflect", "symmetric")
+    ),
+]
+SAMPLES = [*ADDED_UP, *RESHAPES, *PERMUTATIONS, *COPIES, *DIAGONALS, *PIECES, *PADDINGS]
