@@ -29,7 +29,7 @@ import numpy as np
 from npgrad.primitives import primitive
 from npgrad.rules.indexing import as_array, into
 from npgrad.rules.shape import embed_diagonal
-from npgrad.table import composed, reverse
+from npgrad.table import composed, linear, reverse
 
 Array = Any
 Options = dict[str, Any] | None
@@ -152,14 +152,18 @@ def contraction(count: int) -> Any:
     product.__doc__ = f"``np.einsum`` of {count} operands, subscripts in the one form."
     function = primitive(product)
     names = [f"operand{i}" for i in range(count)]
-    reverse(
-        function,
-        {name: rule_for(i, names, pull_operand) for i, name in enumerate(names)},
-        {name: rule_for(i, names, push_operand) for i, name in enumerate(names)},
-        signature=f"{', '.join(names)}, subscripts, options, /",
-        ignores=("options",),
-        batched=True,
-    ).name = "np.einsum"
+    pulls = {name: rule_for(i, names, pull_operand) for i, name in enumerate(names)}
+    keywords: dict[str, Any] = {
+        "signature": f"{', '.join(names)}, subscripts, options, /",
+        "ignores": ("options",),
+        "batched": True,
+    }
+    if count == 1:  # transposes and diagonals are views, which can be written into
+        rule = linear(function, transpose=pulls, view=True, **keywords)
+    else:
+        pushes = {name: rule_for(i, names, push_operand) for i, name in enumerate(names)}
+        rule = reverse(function, pulls, pushes, **keywords)
+    rule.name = "np.einsum"
     return function
 
 

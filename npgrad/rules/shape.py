@@ -497,7 +497,7 @@ def unslide(g: Array, shape: Shape, window_shape: Any, axis: Axes) -> Array:
 linear(
     sliding_window_view,
     transpose=unslide,
-    ignores=("subok", "writeable"),
+    ignores=("subok",),  # writeable=True is refused: which of the overlapping writes counts?
     batched=True,
     view=True,
 )
@@ -511,6 +511,7 @@ if hasattr(np, "astype"):  # NumPy 2.1
         transpose=lambda g: g,
         ignores=("dtype", "copy", "device"),
         batched=True,
+        view=True,
     )
 
 

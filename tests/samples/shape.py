@@ -232,7 +232,7 @@ PIECES = [
     Sample("sliding_window_view two", lambda x: sliding_window_view(x, (2, 3)), normal((3, 5))),
     Sample(
         "sliding_window_view axes",
-        lambda x: sliding_window_view(x, (2, 3), axis=(2, 0), subok=True, writeable=True),
+        lambda x: sliding_window_view(x, (2, 3), axis=(2, 0), subok=True),
         normal((4, 2, 3)),
     ),
     Sample(
