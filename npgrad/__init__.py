@@ -4,6 +4,8 @@
 leaves with `array` and ask a result for its gradients.
 """
 
+from typing import Any as _Any
+
 from . import errors as errors
 from . import methods as _methods
 from . import rules as _rules
@@ -21,5 +23,25 @@ from .transforms.grad import stop_gradient as stop_gradient
 from .transforms.grad import value as value
 from .transforms.grad import value_and_grad as value_and_grad
 from .transforms.grad import vjp as vjp
+from .transforms.jacobian import hessian as hessian
+from .transforms.jacobian import hvp as hvp
+from .transforms.jacobian import jacfwd as jacfwd
+from .transforms.jacobian import jacobian as jacobian
+from .transforms.jacobian import jacrev as jacrev
 
 __version__ = "0.1.0"
+
+# Parts that load when they are first asked for, so that `import npgrad` needs NumPy alone.
+_PARTS = frozenset({"compat", "cuda", "kernels", "nn", "scipy", "testing"})
+
+
+def __getattr__(name: str) -> _Any:
+    if name in _PARTS:
+        import importlib
+
+        return importlib.import_module(f"npgrad.{name}")
+    raise AttributeError(f"module 'npgrad' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_PARTS})

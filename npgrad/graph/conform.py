@@ -32,18 +32,18 @@ def unbroadcast(value: Any, shape: tuple[int, ...], batch: int) -> Any:
 
 def conform(value: Any, node: Node, batch: int = 0) -> Any:
     """`value`, a cotangent of `node`, with the node's shape, realness and dtype."""
-    shape, dtype = backend.describe(value)
+    shape = backend.describe(value)[0]
     if shape[batch:] != node.shape:
-        size, want = 1, 1
-        for extent in shape[batch:]:
-            size *= extent
-        for extent in node.shape:
-            want *= extent
-        if size < want or len(shape) - batch < len(node.shape):
-            value = expand(value, shape[:batch] + node.shape, batch)
-            shape = shape[:batch] + node.shape
-        if shape[batch:] != node.shape:
-            value = unbroadcast(value, node.shape, batch)
+        have, want = shape[batch:], node.shape
+        aligned = (1,) * (len(want) - len(have)) + have
+        extra = len(aligned) - len(want)
+        if extra or any(n == 1 != h for h, n in zip(aligned, want, strict=True)):
+            summed = tuple(
+                1 if n == 1 else h for h, n in zip(aligned[extra:], want, strict=True)
+            )
+            value = unbroadcast(value, summed, batch)
+        if backend.describe(value)[0][batch:] != want:
+            value = expand(value, shape[:batch] + want, batch)
     return cast(value, node.dtype)
 
 
