@@ -1,0 +1,184 @@
+"""Convolution by BLAS: patches of the image as the columns of a matrix.
+
+    columns[(c, i, j), (p, q)] = x[c, p sh + i dh - top, q sw + j dw - left]
+    forward      y  = W columns              W is (o, c i j)
+    grad weight  gW = g columns'             summed over images
+    grad input   gx = the columns W' g, each entry added to where it came from
+
+One image at a time (a few small ones together for grad weight), so that the columns stay in the
+cache; groups one after the other. A 1x1 filter of stride 1 without padding: the image is the matrix.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from npgrad.kernels._arrays import Array
+from npgrad.kernels._compile import njit
+from npgrad.kernels._scratch import borrowed
+from npgrad.kernels._threads import spread
+
+__all__ = ["forward", "grad_input", "grad_weight"]
+
+Shape = tuple[int, ...]
+
+
+@njit()
+def _gather(start, stop, x, stride, top, left, dilation, size, filters, columns):  # type: ignore[no-untyped-def]
+    """Channels ``start <= c < stop`` of one image into their rows of `columns`."""
+    sh, sw = stride
+    dh, dw = dilation
+    height, width = size
+    fh, fw = filters
+    for c in range(start, stop):
+        for i in range(fh):
+            for j in range(fw):
+                to = columns[(c * fh + i) * fw + j]
+                shift = j * dw - left
+                # columns q0 <= q < q1 lie inside of the image
+                q0 = min(width, max(0, -(shift // sw)))
+                q1 = max(q0, min(width, (x.shape[2] - 1 - shift) // sw + 1))
+                for p in range(height):
+                    line = to[p * width : (p + 1) * width]
+                    r = p * sh + i * dh - top
+                    if r < 0 or r >= x.shape[1] or q1 <= q0:
+                        line[:] = 0
+                        continue
+                    line[:q0] = 0
+                    line[q1:] = 0
+                    inner = line[q0:q1]
+                    first = q0 * sw + shift
+                    if sw == 1:
+                        row = x[c, r, first : first + q1 - q0]
+                        for q in range(inner.size):
+                            inner[q] = row[q]
+                    elif sw == 2:
+                        row = x[c, r, first:]
+                        for q in range(inner.size):
+                            inner[q] = row[2 * q]
+                    else:
+                        row = x[c, r, first:]
+                        for q in range(inner.size):
+                            inner[q] = row[sw * q]
+
+
+@njit()
+def _scatter(start, stop, columns, stride, top, left, dilation, size, filters, gx):  # type: ignore[no-untyped-def]
+    """Add the rows of channels ``start <= c < stop`` to where `_gather` took them from."""
+    sh, sw = stride
+    dh, dw = dilation
+    height, width = size
+    fh, fw = filters
+    for c in range(start, stop):
+        gx[c] = 0
+        for i in range(fh):
+            for j in range(fw):
+                source = columns[(c * fh + i) * fw + j]
+                shift = j * dw - left
+                q0 = min(width, max(0, -(shift // sw)))
+                q1 = max(q0, min(width, (gx.shape[2] - 1 - shift) // sw + 1))
+                if q1 <= q0:
+                    continue
+                for p in range(height):
+                    r = p * sh + i * dh - top
+                    if r < 0 or r >= gx.shape[1]:
+                        continue
+                    inner = source[p * width + q0 : p * width + q1]
+                    first = q0 * sw + shift
+                    if sw == 1:
+                        row = gx[c, r, first : first + q1 - q0]
+                        for q in range(inner.size):
+                            row[q] += inner[q]
+                    elif sw == 2:
+                        row = gx[c, r, first:]
+                        for q in range(inner.size):
+                            row[2 * q] += inner[q]
+                    else:
+                        row = gx[c, r, first:]
+                        for q in range(inner.size):
+                            row[sw * q] += inner[q]
+
+
+def _plain(shape: Shape, filters: Shape, geometry: Any) -> bool:
+    """Whether the image itself is the matrix of columns."""
+    stride, top, bottom, left, right, _, _ = geometry
+    return filters[2:] == (1, 1) and stride == (1, 1) and not (top or bottom or left or right)
+
+
+def _arguments(filters: Shape, geometry: Any, size: Shape) -> tuple[Any, ...]:
+    """What both kernels want to know."""
+    return (
+        geometry.stride,
+        geometry.top,
+        geometry.left,
+        geometry.dilation,
+        (size[0], size[1]),
+        (filters[2], filters[3]),
+    )
+
+
+def forward(x: Array, w: Array, geometry: Any, size: Shape) -> Array:
+    """The convolution."""
+    groups, area = geometry.groups, size[0] * size[1]
+    matrices = w.reshape(groups, len(w) // groups, -1)
+    y = np.empty((len(x), groups, len(w) // groups, area), x.dtype)
+    if _plain(x.shape, w.shape, geometry):
+        np.matmul(matrices, x.reshape(len(x), groups, -1, area), out=y)
+        return y.reshape(len(x), len(w), *size)
+    channels, rows = x.shape[1], w[0, 0].size * x.shape[1]
+    arguments = _arguments(w.shape, geometry, size)
+    with borrowed((rows, area), x.dtype) as columns:
+        for image, out in zip(x, y, strict=True):
+            spread(_gather, channels, rows / channels * area * 0.3, image, *arguments, columns)
+            np.matmul(matrices, columns.reshape(groups, -1, area), out=out)
+    return y.reshape(len(x), len(w), *size)
+
+
+def grad_input(g: Array, w: Array, shape: Shape, geometry: Any) -> Array:
+    """The transpose in x."""
+    groups, size = geometry.groups, g.shape[2:]
+    area = size[0] * size[1]
+    turned = np.ascontiguousarray(w.reshape(groups, len(w) // groups, -1).swapaxes(1, 2))
+    given = g.reshape(len(g), groups, -1, area)
+    if _plain(shape, w.shape, geometry):
+        return np.matmul(turned, given).reshape(shape)
+    gx = np.empty(shape, g.dtype)
+    channels, rows = shape[1], w[0, 0].size * shape[1]
+    arguments = _arguments(w.shape, geometry, size)
+    with borrowed((rows, area), g.dtype) as columns:
+        for image, out in zip(given, gx, strict=True):
+            np.matmul(turned, image, out=columns.reshape(groups, -1, area))
+            spread(_scatter, channels, rows / channels * area * 0.4, columns, *arguments, out)
+    return gx
+
+
+def grad_weight(g: Array, x: Array, shape: Shape, geometry: Any) -> Array:
+    """The transpose in w."""
+    groups, size = geometry.groups, g.shape[2:]
+    area = size[0] * size[1]
+    given = g.reshape(len(g), groups, -1, area)
+    gw = np.zeros((groups, shape[0] // groups, shape[1] * shape[2] * shape[3]), g.dtype)
+    plain = _plain(x.shape, shape, geometry)
+    channels, rows = x.shape[1], shape[2] * shape[3] * x.shape[1]
+    # small images are joined, or the sums over images would cost as much as the products
+    together = max(1, min(len(g), 1024 // max(area, 1), (16 << 20) // max(rows * area * 4, 1)))
+    arguments = _arguments(shape, geometry, size)
+    with borrowed((rows, together * area), x.dtype) as columns:
+        for first in range(0, len(g), together):
+            some = given[first : first + together]
+            images = x[first : first + together]
+            count = len(some) * area
+            if plain and len(some) == 1:
+                seen = images.reshape(groups, -1, area)
+            else:
+                seen = columns[:, :count]
+                for k, image in enumerate(images):
+                    part = seen[:, k * area : (k + 1) * area]
+                    cost = rows / channels * area * 0.3
+                    spread(_gather, channels, cost, image, *arguments, part)
+                seen = seen.reshape(groups, -1, count)
+            left = some.transpose(1, 2, 0, 3).reshape(groups, -1, count)
+            gw += np.matmul(left, seen.swapaxes(1, 2))
+    return gw.reshape(shape)
