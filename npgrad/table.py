@@ -11,6 +11,7 @@ composed      differentiated through other decided functions (NumPy's own body, 
 writes        changes its first argument in place
 constant      integers, booleans, shapes, text: no gradient is due
 flat          inexact but piecewise constant: the gradient is zero
+fresh         makes a new buffer, constant whatever it was given (a flat one)
 refused       has no derivative here; the reason is part of the error
 ============  ====================================================================================
 
@@ -39,6 +40,7 @@ __all__ = [
     "constant",
     "elementwise",
     "flat",
+    "fresh",
     "linear",
     "lookup",
     "refused",
@@ -59,6 +61,7 @@ class Rule:
         "batched",
         "body",
         "compiled",
+        "fresh",
         "fun",
         "holomorphic",
         "ignores",
@@ -103,6 +106,7 @@ class Rule:
         self.batched = batched
         self.view = view
         self.risky = risky
+        self.fresh = False  # makes a new buffer: constant whatever it was given
         self.compiled: Any = None  # filled by the graph on first use
 
     def __repr__(self) -> str:
@@ -387,6 +391,13 @@ def constant(fun: Any, reason: str) -> Rule:
 def flat(fun: Any, reason: str) -> Rule:
     """Decide an inexact, piecewise constant function: the value is right, the gradient zero."""
     return _decide(Rule("flat", fun, reason=reason))
+
+
+def fresh(fun: Any, reason: str) -> Rule:
+    """Decide a function that makes a new buffer: flat, and not connected to what it was given."""
+    rule = flat(fun, reason)
+    rule.fresh = True
+    return rule
 
 
 def refused(fun: Any, reason: str) -> Rule:

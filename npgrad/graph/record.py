@@ -16,7 +16,7 @@ from ..errors import InPlaceError, NoDerivative, RuleError
 from . import backend, modes
 from .array import GradArray, current, unwrap
 from .node import Node
-from .op import OPTION, STRICT, Elementwise, General, Slots, Zeros, item_of
+from .op import OPTION, STRICT, Elementwise, General, Op, Slots, Zeros, item_of
 from .views import link, region
 
 _MODE = modes.MODE.get
@@ -462,17 +462,52 @@ def call(rule: table.Rule, args: tuple[Any, ...], kwargs: dict[str, Any], frame:
             f"treat its argument as a constant: {rule.name}(npgrad.value(x))."
         )
     out = kwargs.pop("out", None)
-    result = rule.fun(*[strip(a) for a in args], **{k: strip(v) for k, v in kwargs.items()})
-    if out is not None:
-        return assign(out, result, rule.name, frame)
-    return result if kind == "constant" else wrapped(result)
+    nodes: list[Node] = []
+    plain = [strip(a, nodes) for a in args]
+    result = rule.fun(*plain, **{k: strip(v, nodes) for k, v in kwargs.items()})
+    if kind == "flat":
+        mode = _MODE()
+        recording = mode is None or mode.recording
+        single = backend.is_array(result) or backend.is_scalar(result)
+        if nodes and single and recording and not rule.fresh:
+            result = _flat(rule, result, nodes, frame)
+        else:
+            result = wrapped(result)
+    return result if out is None else assign(out, result, rule.name, frame)
 
 
-def strip(value: Any) -> Any:
-    """`value` with every GradArray in it replaced by its array, for functions without gradient."""
+class Flat(Op):
+    """A piecewise constant function: connected, with a gradient of zero."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def spread(self, walk: Any, node: Node, g: Any, kept: tuple[Any, ...]) -> None:
+        """Nothing arrives at the parents; whoever asks for their gradient gets zeros."""
+
+    def push(self, walk: Any, node: Node, tangents: list[Any], kept: tuple[Any, ...]) -> Any:
+        return None
+
+
+def _flat(rule: table.Rule, result: Any, nodes: list[Node], frame: FrameType) -> Any:
+    """`result` of a flat function, still a function of what it was computed from."""
+    shape, dtype = backend.describe(result)
+    if not backend.is_inexact(dtype):
+        return result
+    op = Flat(rule.name)
+    return GradArray(
+        result, Node(op, tuple(nodes), (), shape, dtype, frame.f_code, frame.f_lasti)
+    )
+
+
+def strip(value: Any, nodes: list[Node] | None = None) -> Any:
+    """`value` with every GradArray in it replaced by its array; their nodes are added to `nodes`."""
     kind = type(value)
     if kind is GradArray:
-        return unwrap(value)
+        array, node = current(value)
+        if nodes is not None and node is not None:
+            nodes.append(node)
+        return array
     if kind is list or kind is tuple:
-        return kind([strip(item) for item in value])
+        return kind([strip(item, nodes) for item in value])
     return value

@@ -197,11 +197,14 @@ def backward_into(
         record = any(type(n.op) is Leaf and not n.op.public for n in order if not n.parents)
     if record and type(g) is not GradArray:
         g = GradArray(g, None)
+    leaves = [n for n in order if type(n.op) is Leaf]
     walk = Backward(record=record)
     walk.run(order, [(node, g)], retain_graph)
-    for leaf, gradient in walk.leaves.values():
+    for leaf in leaves:
         owner = leaf.op.handle() if leaf.op.handle is not None else None
         if owner is not None:
+            found = walk.leaves.get(leaf.id)
+            gradient = backend.zeros(g, leaf.shape, leaf.dtype)[()] if found is None else found[1]
             store._add(leaf, owner, gradient)
     return store
 

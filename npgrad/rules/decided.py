@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from npgrad.table import Rule, constant, flat, on_missing, refused
+from npgrad.table import Rule, constant, flat, fresh, on_missing, refused
 
 Word = Callable[[Any, str], Rule]
 
@@ -81,15 +81,15 @@ declare(constant, "text for people", "array2string array_repr array_str")
 # ----------------------------------------------------------------------------------------- flat
 declare(flat, "a rounded number is constant between two halves", "round around")
 declare(flat, "the integer part is constant between two integers", "fix")
-declare(flat, "a fresh buffer owes nothing to its prototype's numbers", "zeros_like ones_like")
-declare(flat, "a fresh buffer owes nothing to its prototype's numbers", "empty_like")
-declare(flat, "a fresh buffer holds no recorded number", "empty zeros ones eye identity tri")
+declare(fresh, "a fresh buffer owes nothing to its prototype's numbers", "zeros_like ones_like")
+declare(fresh, "a fresh buffer owes nothing to its prototype's numbers", "empty_like")
+declare(fresh, "a fresh buffer holds no recorded number", "empty zeros ones eye identity tri")
 declare(
-    flat,
+    fresh,
     "numbers read from bytes or text are constants",
     "frombuffer fromfile fromstring loadtxt genfromtxt",
 )
-declare(flat, "ones, whatever the numbers", "_ones_like", prefix="_core.umath.")
+declare(fresh, "ones, whatever the numbers", "_ones_like", prefix="_core.umath.")
 
 # -------------------------------------------------------------------------------------- refused
 declare(
