@@ -31,6 +31,7 @@ Here live the small helpers of these chapters.
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -69,19 +70,33 @@ def scaled(g: Array, a: Array) -> Array:
     return g[..., None, None] * a
 
 
+def aligned(g: Array, ndim: int, total: int) -> Array:
+    """A tangent of `ndim` axes with room for `total` after its batch axes, if it has any."""
+    missing, lead = total - ndim, g.ndim - ndim
+    if missing <= 0 or lead == 0:
+        return g
+    return g.reshape((*g.shape[:lead], *(1,) * missing, *g.shape[lead:]))
+
+
 def identity(n: int, like: Array) -> Array:
     """The identity in the dtype and library of `like`."""
     return np.eye(n, dtype=like.dtype)
 
 
+@functools.lru_cache(maxsize=16)  # making one costs as much as a product of 32 x 32 matrices
 def diagonal_mask(n: int) -> Array:
     """True on the diagonal."""
-    return np.eye(n, dtype=bool)
+    mask = np.eye(n, dtype=bool)
+    mask.flags.writeable = False
+    return mask
 
 
-def below_mask(rows: int, columns: int) -> Array:
+@functools.lru_cache(maxsize=16)
+def below_mask(n: int) -> Array:
     """True below the diagonal."""
-    return np.tri(rows, columns, -1, dtype=bool)
+    mask = np.tri(n, k=-1, dtype=bool)
+    mask.flags.writeable = False
+    return mask
 
 
 def main_diagonal(a: Array) -> Array:
@@ -97,14 +112,14 @@ def with_diagonal(a: Array, v: Array) -> Array:
 def hermitian_from_lower(a: Array) -> Array:
     """The Hermitian matrix whose lower triangle is that of `a`; the diagonal's real part counts."""
     n = a.shape[-1]
-    whole = np.where(below_mask(n, n), a, adjoint(a))
+    whole = np.where(below_mask(n), a, adjoint(a))
     return np.where(diagonal_mask(n), a.real, whole) if a.dtype.kind == "c" else whole
 
 
 def skew_from_lower(a: Array) -> Array:
     """The skew-Hermitian matrix whose lower triangle is that of `a`."""
     n = a.shape[-1]
-    whole = np.where(below_mask(n, n), a, -adjoint(a))
+    whole = np.where(below_mask(n), a, -adjoint(a))
     return np.where(diagonal_mask(n), 1j * a.imag if a.dtype.kind == "c" else 0, whole)
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from npgrad.primitives import primitive
 from npgrad.rules.linalg import (
     adjoint,
+    aligned,
     as_array,
     conjugate,
     diagonal_mask,
@@ -90,15 +91,17 @@ def solve_matrix(g: Array, a: Array, y: Array) -> Array:
 def solve_forward(g: Array, a: Array, y: Array) -> Array:
     """A dx = -dA x."""
     if y.ndim >= a.ndim:
-        return -np.linalg.solve(a, g @ y)
+        return -np.linalg.solve(a, aligned(g, a.ndim, y.ndim) @ y)
     return -np.linalg.solve(a, g @ y[..., None])[..., 0]
 
 
 def solve_forward_right(g: Array, a: Array, shape: Any) -> Array:
     """A dx = db."""
-    if len(shape) > 1 or g.ndim == 1:
+    if len(shape) > 1:
+        return np.linalg.solve(a, aligned(g, len(shape), a.ndim))
+    if g.ndim == 1:
         return np.linalg.solve(a, g)
-    return np.linalg.solve(a, g[..., None])[..., 0]
+    return np.linalg.solve(a, aligned(g[..., None], 2, a.ndim))[..., 0]
 
 
 reverse(
@@ -274,7 +277,7 @@ def slogdet_vjp(g: Any, a: Array, y: Any) -> Array:
     sign, log = g
     inverse = adjoint(inverse_of_regular(a))
     if sign is None or a.dtype.kind != "c":
-        factor = log if log is not None else np.zeros_like(y[1])
+        factor = log if log is not None else np.zeros_like(sign)
     else:
         turn = np.multiply(-1j, (sign.conj() * y[0]).imag)  # 1j * np.float64 is Python's complex
         factor = turn if log is None else log + turn
@@ -288,7 +291,7 @@ def slogdet_jvp(g: Array, a: Array, y: Any) -> Any:
     """Re t, and the sign times i Im t."""
     t = np.sum(transposed(inverse_of_regular(a)) * g, axis=(-2, -1))
     if a.dtype.kind != "c":
-        return np.zeros_like(y[0]), t
+        return np.zeros_like(t), t
     return 1j * t.imag * y[0], t.real
 
 
