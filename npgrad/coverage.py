@@ -18,7 +18,7 @@ import numpy as np
 import npgrad.rules  # noqa: F401  (importing it fills the table)
 from npgrad.table import Rule, all_rules, lookup
 
-__all__ = ["Row", "lines", "rows", "rows_named", "undecided"]
+__all__ = ["Row", "lines", "public", "rows", "rows_named", "undecided"]
 
 # Modules that `import numpy` leaves out and whose functions can be overridden.
 LATE_MODULES = ("fft", "char", "strings", "polynomial", "lib.recfunctions", "lib.scimath")
@@ -112,6 +112,28 @@ def _names(scipy: bool) -> dict[Any, list[str]]:
     return found
 
 
+def public(rule: Rule) -> bool:
+    """Whether `rule` is about a function that people call, and not a helper of npgrad's own.
+
+    Parameters
+    ----------
+    rule : Rule
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from npgrad.coverage import public
+    >>> from npgrad.table import lookup
+    >>> public(lookup(np.sum))
+    True
+    """
+    return isinstance(rule.fun, np.ufunc) or not str(rule.fun.__module__).startswith("npgrad")
+
+
 def _forward(rule: Rule) -> str:
     """Where the JVP comes from."""
     if rule.kind == "elementwise":
@@ -175,7 +197,7 @@ def rows(scipy: bool | None = None) -> list[Row]:
     for fun in names:
         if isinstance(fun, np.ufunc):
             lookup(fun)  # a chapter that loads on use decides it now
-    found = [_row(rule, names.get(rule.fun, [])) for rule in all_rules()]
+    found = [_row(rule, names.get(rule.fun, [])) for rule in all_rules() if public(rule)]
     shown = [row for row in found if scipy or not row.name.startswith("scipy.")]
     return sorted(shown, key=lambda row: (row.name.count("."), row.name))
 

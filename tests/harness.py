@@ -477,11 +477,6 @@ def one_hot(y: Any, index: tuple[int, ...]) -> Any:
 
 
 # -------------------------------------------------------------------------------- rules in use
-def names_of(rules: set[int]) -> list[str]:
-    """The names of rules given by identity, for messages."""
-    return sorted(rule.name for rule in all_rules() if id(rule) in rules)
-
-
 def differentiable(rule: Rule) -> bool:
     """Whether `rule` promises a gradient."""
     return rule.kind in {"elementwise", "linear", "bilinear", "reverse", "composed", "writes"}
@@ -498,30 +493,42 @@ def replaced(replace: Callable[[Rule, Callable[..., Any]], Callable[..., Any]], 
             for name, f in functions.items()
         }
 
+    def recompile(rule: Rule) -> None:
+        if rule.compiled is not None:  # in place: operators hold on to the compiled rule
+            rule.compiled.__init__(rule)
+
     try:
         for rule, vjps, jvps in before:
             rule.vjps, rule.jvps = exchange(rule, vjps), exchange(rule, jvps)
-            rule.compiled = None
+            recompile(rule)
         yield
     finally:
         for rule, vjps, jvps in before:
-            rule.vjps, rule.jvps, rule.compiled = vjps, jvps, None
+            rule.vjps, rule.jvps = vjps, jvps
+            recompile(rule)
 
 
-@functools.cache
-def uses() -> dict[str, frozenset[str]]:
-    """By sample, the names of the rules that its gradient and its tangent went through."""
-    seen: set[str] = set()
+@contextmanager
+def spied() -> Iterator[dict[int, str]]:
+    """A dict that fills with the names of the rules, by identity, whose functions run."""
+    seen: dict[int, str] = {}
 
     def spy(rule: Rule, f: Callable[..., Any]) -> Callable[..., Any]:
         def watched(*args: Any) -> Any:
-            seen.add(rule.name)
+            seen[id(rule)] = rule.name
             return f(*args)
 
         return watched
 
+    with replaced(spy, list(all_rules())):
+        yield seen
+
+
+@functools.cache
+def uses() -> dict[str, frozenset[str]]:
+    """By sample, the names of the rules that its gradient went through."""
     found = {}
-    with replaced(spy, list(all_rules())), quiet():
+    with spied() as seen, quiet():
         for sample in SAMPLES:
             seen.clear()
             try:
@@ -529,5 +536,5 @@ def uses() -> dict[str, frozenset[str]]:
             except Exception:  # the sample's own tests tell
                 found[sample.name] = frozenset()
             else:
-                found[sample.name] = frozenset(seen)
+                found[sample.name] = frozenset(seen.values())
     return found

@@ -141,7 +141,7 @@ def full_like(
     a: Any,
     fill_value: Any,
     dtype: Any = None,
-    order: str = "K",
+    order: Any = "K",
     subok: bool = True,
     shape: Any = None,
     *,
@@ -166,7 +166,7 @@ def full(
     shape: Any,
     fill_value: Any,
     dtype: Any = None,
-    order: str = "C",
+    order: Any = "C",
     *,
     device: Any = None,
 ) -> Array:
