@@ -242,7 +242,8 @@ def measure(
             try:
                 answer = worker.ask("prepare", limit)
                 _check(found, answer, expected, tolerance(args))
-                worker.ask("calibrate", limit)
+                if rounds:
+                    worker.ask("calibrate", limit)
             except WorkerFailed as failure:
                 found.refused = str(failure)
                 worker.close()

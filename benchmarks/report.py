@@ -51,6 +51,8 @@ def _verdict(found: Measured, outcome: Outcome) -> str:
     if found.library != "npgrad":
         return ""
     got = found.in_unit(outcome.bar.unit, outcome.items)
+    if math.isnan(got):
+        return "  right"
     return f"  {got:.3g} {outcome.bar.unit}: {'met' if got <= outcome.bar.limit else 'MISSED'}"
 
 

@@ -35,7 +35,7 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
         "--only", nargs="+", metavar="NAME", choices=[*ORDER, "import"], help=", ".join(ORDER)
     )
     parser.add_argument("--libs", nargs="+", metavar="LIB", choices=LIBRARIES, default=LIBRARIES)
-    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--rounds", type=int, default=9, help="0: check the gradients alone")
     parser.add_argument("--limit", type=float, default=120.0, help="seconds for one answer")
     parser.add_argument("--json", type=Path, help="write every sample here")
     return parser.parse_args(argv)
@@ -62,12 +62,12 @@ def main(argv: list[str] | None = None) -> int:
         say("")
         print(report.block(outcomes[-1]), file=sys.stderr, flush=True)
     imported = []
-    if "import" in names:
+    if "import" in names and asked.rounds:
         say("import: fresh processes")
         imported = import_time.measure(libraries, asked.rounds)
         say("")
     print(report.machine_line(facts), end="\n\n")
-    if outcomes:
+    if outcomes and asked.rounds:
         print(report.table(outcomes, libraries), end="\n\n")
         print(report.memory_table(outcomes, ["numpy", *libraries]), end="\n\n")
     if imported:
@@ -85,7 +85,7 @@ def main(argv: list[str] | None = None) -> int:
 def passed(outcome: Outcome) -> bool:
     """Whether npgrad, if it took part, gave the right gradient within its bar."""
     found = outcome.of("npgrad")
-    if found is None:
+    if found is None or not (found.samples or found.refused):  # --rounds 0
         return True
     return not found.refused and found.in_unit(outcome.bar.unit, outcome.items) <= outcome.bar.limit
 
