@@ -16,23 +16,9 @@ import numpy as np
 
 from npgrad.primitives import primitive
 from npgrad.rules.indexing import scatter
-from npgrad.rules.reduced import given, options, restore, selecting
+from npgrad.rules.reduced import axes_of, given, options, restore, selecting
 from npgrad.rules.reduction import known
-from npgrad.table import linear, reverse
-
-
-@primitive
-def pick(g: Any, mask: Any) -> Any:
-    """``np.where(mask, g, 0)`` of one number, for a mask that is nearly all False.
-
-    A fresh page of zeros costs less than a written one: 0.3 against 0.5 ms for 10^6 float64.
-    """
-    out = np.zeros_like(mask, dtype=g.dtype)
-    out[mask] = g
-    return out
-
-
-linear(pick, transpose=lambda g, mask: np.where(mask, g, 0), batched=True)
+from npgrad.table import reverse
 
 
 def winners(a: Any, y: Any, axis: Any, keepdims: Any, initial: Any, where: Any) -> tuple[Any, Any]:
@@ -58,10 +44,9 @@ def extreme_vjp(g: Any, y: Any, a: Any, axis: Any, keepdims: Any, initial: Any, 
     """`g` to the extreme, in equal shares where several elements tie."""
     mask, count = winners(a, y, axis, keepdims, initial, where)
     g = restore(g, a.shape, axis, keepdims)
-    if count is not None:
-        # inverted in float64: a float16 cannot count 65520 ties
-        return np.where(mask, g * (1.0 / count).astype(g.dtype), 0)
-    return np.where(mask, g, 0) if g.ndim else pick(g, mask)
+    if count is not None:  # inverted in float64: a float16 cannot count 65520 ties
+        g = g * (1.0 / count).astype(g.dtype)
+    return np.where(mask, g, 0)
 
 
 def extreme_jvp(g: Any, y: Any, a: Any, axis: Any, keepdims: Any, initial: Any, where: Any) -> Any:
@@ -70,7 +55,7 @@ def extreme_jvp(g: Any, y: Any, a: Any, axis: Any, keepdims: Any, initial: Any, 
     g = np.where(mask, g, 0)
     if count is not None:
         g = g * (1.0 / count).astype(g.dtype)
-    return np.sum(g, axis=axis, **options(keepdims=keepdims))
+    return np.sum(g, axis=axes_of(g, axis, a.ndim), **options(keepdims=keepdims))
 
 
 def decide_extreme(fun: Any, *, nan: bool = False) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 
 from npgrad.rules.indexing import gather, scatter
 from npgrad.rules.reduced import (
+    axes_of,
     back_in_place,
     given,
     in_front,
@@ -42,23 +43,45 @@ def others(x: Any) -> Any:
     """For each entry along the first axis the product of all other entries; no division.
 
     Halves are multiplied pairwise, the products of the others of those pairs found, and each
-    multiplied by its partner: five passes over the array, whatever its length. A plain array whose
-    products all underflowed is done as soon as that is seen.
+    multiplied by its partner: five passes over the array, whatever its length.
     """
+    if not isinstance(x, np.ndarray):
+        return joined_others(x)
+    rest = quick_others(x, True)
+    if rest is not None:
+        return rest
+    return np.zeros(x.shape, x.dtype) if np.all(np.isfinite(x)) else quick_others(x, False)
+
+
+def halves(x: Any) -> tuple[int, Any, Any, Any]:
+    """Half the length, both halves and their products; an odd entry is a pair by itself."""
+    half = x.shape[0] // 2
+    low, high = x[:half], x[half : 2 * half]
+    pairs = low * high
+    if 2 * half < x.shape[0]:
+        pairs = np.concatenate((pairs, x[2 * half :]))
+    return half, low, high, pairs
+
+
+def joined_others(x: Any) -> Any:
+    """`others` for arrays that are recorded, or of another library."""
+    if x.shape[0] <= 1:
+        return np.ones_like(x)
+    half, low, high, pairs = halves(x)
+    rest = joined_others(pairs)
+    parts = (rest[:half] * high, rest[:half] * low)
+    return np.concatenate((*parts, rest[half:]) if 2 * half < x.shape[0] else parts)
+
+
+def quick_others(x: Any, prune: bool) -> Any:
+    """`others` for plain arrays; with `prune`, None where every product underflowed to 0."""
     n = x.shape[0]
     if n <= 1:
         return np.ones_like(x)
-    half = n // 2
-    low, high = x[:half], x[half : 2 * half]
-    pairs = low * high
-    if 2 * half < n:  # an odd one is a pair by itself
-        pairs = np.concatenate((pairs, x[2 * half :]))
-    rest = others(pairs)
-    if not isinstance(x, np.ndarray):
-        parts = (rest[:half] * high, rest[:half] * low)
-        return np.concatenate((*parts, rest[half:]) if 2 * half < n else parts)
-    if n > LONG and not np.any(rest) and np.all(np.isfinite(x)):
-        return np.zeros_like(x)
+    half, low, high, pairs = halves(x)
+    rest = quick_others(pairs, prune)
+    if rest is None or (prune and n > LONG and not np.any(rest)):
+        return None
     out = np.empty_like(x)
     np.multiply(rest[:half], high, out=out[:half])
     np.multiply(rest[:half], low, out=out[half : 2 * half])
@@ -110,7 +133,7 @@ def prod_vjp(g: Any, y: Any, a: Any, axis: Any, keepdims: Any, initial: Any, whe
 def prod_jvp(g: Any, y: Any, a: Any, axis: Any, keepdims: Any, initial: Any, where: Any) -> Any:
     """One factor moved at a time, summed."""
     moved = g * cofactors(y, a, axis, keepdims, initial, where)
-    return np.sum(moved, axis=axis, **options(keepdims=keepdims))
+    return np.sum(moved, axis=axes_of(g, axis, a.ndim), **options(keepdims=keepdims))
 
 
 reverse(np.prod, prod_vjp, prod_jvp, ignores=("dtype",), batched=True)

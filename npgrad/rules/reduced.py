@@ -36,6 +36,13 @@ def reduced_axes(axis: Any, ndim: int) -> Shape:
     return tuple(int(a) % ndim for a in axes) if ndim else ()  # a 0-d array allows axis 0 and -1
 
 
+def axes_of(g: Any, axis: Any, ndim: int) -> Any:
+    """`axis` of an array of `ndim` axes, for a tangent `g` of it that may have batch axes more."""
+    if g.ndim == ndim:
+        return axis
+    return tuple(a - ndim for a in reduced_axes(axis, ndim))
+
+
 def kept_shape(shape: Shape, axis: Any) -> Shape:
     """`shape` with the reduced axes of length one, as ``keepdims`` leaves it."""
     if axis is None:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from npgrad.rules.reduced import (
+    axes_of,
     extent,
     given,
     options,
@@ -38,8 +39,9 @@ def sum_transpose(g: Any, shape: Any, axis: Any, keepdims: Any, where: Any) -> A
     return np.where(where, g, 0) if selecting(where) else g
 
 
-def sum_forward(g: Any, axis: Any, keepdims: Any, where: Any) -> Any:
+def sum_forward(g: Any, shape: Any, axis: Any, keepdims: Any, where: Any) -> Any:
     """The sum of the tangents, without ``initial``."""
+    axis = axes_of(g, axis, len(shape))
     return np.sum(g, axis=axis, **options(keepdims=keepdims, where=where))
 
 
@@ -61,7 +63,7 @@ def known(a: Any, where: Any) -> Any:
 reverse(
     np.nansum,
     lambda g, a, axis, keepdims, where: sum_transpose(g, a.shape, axis, keepdims, known(a, where)),
-    lambda g, a, axis, keepdims, where: sum_forward(g, axis, keepdims, known(a, where)),
+    lambda g, a, axis, keepdims, where: sum_forward(g, a.shape, axis, keepdims, known(a, where)),
     ignores=("dtype", "initial"),
     batched=True,
 )
@@ -77,19 +79,20 @@ def mean_transpose(g: Any, shape: Any, axis: Any, keepdims: Any, where: Any) -> 
     return np.where(chosen, g, 0)
 
 
-def mean_forward(g: Any, axis: Any, keepdims: Any, where: Any) -> Any:
+def mean_forward(g: Any, shape: Any, axis: Any, keepdims: Any, where: Any) -> Any:
     """The mean of the tangents; 0 where nothing is averaged."""
+    along = axes_of(g, axis, len(shape))
     if not selecting(where):
-        return np.mean(g, axis=axis, **options(keepdims=keepdims))
-    g = g * share(np.broadcast_to(where, g.shape), axis, g.dtype)
-    return np.sum(g, axis=axis, where=where, **options(keepdims=keepdims))
+        return np.mean(g, axis=along, **options(keepdims=keepdims))
+    g = g * share(np.broadcast_to(where, shape), axis, g.dtype)
+    return np.sum(g, axis=along, where=where, **options(keepdims=keepdims))
 
 
 linear(np.mean, transpose=mean_transpose, forward=mean_forward, ignores=("dtype",), batched=True)
 reverse(
     np.nanmean,
     lambda g, a, axis, keepdims, where: mean_transpose(g, a.shape, axis, keepdims, known(a, where)),
-    lambda g, a, axis, keepdims, where: mean_forward(g, axis, keepdims, known(a, where)),
+    lambda g, a, axis, keepdims, where: mean_forward(g, a.shape, axis, keepdims, known(a, where)),
     ignores=("dtype",),
     batched=True,
 )
@@ -180,7 +183,8 @@ def decide_spread(fun: Any, *, root: bool, nan: bool) -> None:
         mean: Any,
     ) -> Any:
         away, weight = weights(a, axis, where, ddof, correction, mean)
-        moved = np.sum(inner(away, g) * weight, axis=axis, **options(keepdims=keepdims))
+        moved = inner(away, g) * weight
+        moved = np.sum(moved, axis=axes_of(g, axis, a.ndim), **options(keepdims=keepdims))
         return per_spread(moved, y) if root else moved
 
     # a step of the mean is a step of every element the other way
@@ -209,8 +213,12 @@ def decide_spread(fun: Any, *, root: bool, nan: bool) -> None:
         ddof: Any,
         correction: Any,
         mean: Any,
+        shape: Any,
     ) -> Any:
-        return jvp(-g, y, a, axis, keepdims, where, ddof, correction, mean)
+        extra = a.ndim - len(shape)
+        batch = g.shape[: g.ndim - len(shape)]
+        g = np.broadcast_to(-g.reshape((*batch, *(1,) * extra, *shape)), batch + a.shape)
+        return jvp(g, y, a, axis, keepdims, where, ddof, correction, mean)
 
     reverse(
         fun,

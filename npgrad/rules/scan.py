@@ -30,40 +30,38 @@ def from_end(axis: Any, ndim: int) -> int:
     return -1 if axis is None or ndim == 0 else int(axis) % ndim - ndim
 
 
-def backwards(g: Any, axis: int) -> Any:
-    """The running sum of `g` from the end of `axis`."""
-    turned = along(axis, slice(None, None, -1))
-    if isinstance(g, np.ndarray):  # written backwards, the result is an array of its own
-        out = np.empty(g.shape, g.dtype)
-        np.cumsum(g[turned], axis=axis, out=out[turned])
-        return out
-    return np.cumsum(g[turned], axis=axis)[turned]
-
-
-def laid_out(g: Any, shape: Any, axis: Any) -> Any:
-    """`g` in `shape` again, where a scan along no axis had flattened it."""
-    if axis is not None and shape:
-        return g
-    return g.reshape(g.shape[:-1] + shape)
-
-
 # ------------------------------------------------------------------------------------------ sums
 def cumsum_transpose(g: Any, shape: Any, axis: Any) -> Any:
-    """Every element counts in its own running sum and in all later ones."""
-    return laid_out(backwards(g, from_end(axis, len(shape))), shape, axis)
+    """Every element counts in its own running sum and in all later ones: a sum from the end."""
+    flat = axis is None or not shape
+    axis = from_end(axis, len(shape))
+    turned = along(axis, slice(None, None, -1))
+    target = g.shape[:-1] + shape if flat else g.shape
+    if not isinstance(g, np.ndarray):
+        return np.cumsum(g[turned], axis=axis)[turned].reshape(target)
+    out = np.empty(target, g.dtype)  # written backwards, and not a view of something turned
+    np.cumsum(g[turned], axis=axis, out=(out.reshape(g.shape) if flat else out)[turned])
+    return out
+
+
+def cumsum_forward(g: Any, shape: Any, axis: Any) -> Any:
+    """The running sums of the tangents."""
+    if axis is None or not shape:
+        return np.cumsum(g.reshape((*g.shape[: g.ndim - len(shape)], -1)), axis=-1)
+    return np.cumsum(g, axis=from_end(axis, len(shape)))
 
 
 linear(
     np.cumsum,
     transpose=cumsum_transpose,
-    forward=lambda g, axis: np.cumsum(g, axis=axis),
+    forward=cumsum_forward,
     ignores=("dtype",),
     batched=True,
 )
 reverse(
     np.nancumsum,
     lambda g, a, axis: np.where(np.isnan(a), 0, cumsum_transpose(g, a.shape, axis)),
-    lambda g, a, axis: np.cumsum(np.where(np.isnan(a), 0, g), axis=axis),
+    lambda g, a, axis: cumsum_forward(np.where(np.isnan(a), 0, g), a.shape, axis),
     ignores=("dtype",),
     batched=True,
 )
@@ -148,8 +146,8 @@ if hasattr(np, "cumulative_sum"):
         transpose=lambda g, shape, axis, include_initial: cumsum_transpose(
             steps(g, shape, axis, include_initial), shape, axis
         ),
-        forward=lambda g, axis, include_initial: np.cumulative_sum(
-            g, axis=axis, include_initial=include_initial
+        forward=lambda g, shape, axis, include_initial: np.cumulative_sum(
+            g, axis=from_end(axis, len(shape)), include_initial=include_initial
         ),
         ignores=("dtype",),
         batched=True,

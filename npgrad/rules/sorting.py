@@ -47,9 +47,9 @@ def places(order: Any) -> Any:
 @primitive
 def put(g: Any, place: Any) -> Any:
     """``out[place] = g``, every place once."""
-    out = np.empty_like(g, shape=(g.size,))
-    out[place] = g.reshape(-1)
-    return out.reshape(g.shape)
+    out = np.empty_like(g, order="C", subok=False)
+    out.reshape(-1)[place] = g.reshape(-1)
+    return out
 
 
 @primitive

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from npgrad.primitives import primitive
-from npgrad.rules.indexing import as_array, gather
+from npgrad.rules.indexing import as_array, gather, scatter_add
 from npgrad.table import composed, constant, linear, reverse
 
 
@@ -123,7 +123,8 @@ linear(
     np.bincount,
     signature="x, /, weights=None, minlength=0",
     transpose={"weights": lambda g, x: gather(g, as_array(x), -1)},
-    forward={"weights": lambda g, x, minlength: np.bincount(x, g, minlength)},
+    ignores=("minlength",),
+    forward={"weights": lambda g, y, x: scatter_add(g, as_array(x), y.size, -1)},
     batched=True,
 )
 

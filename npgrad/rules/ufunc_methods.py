@@ -26,7 +26,15 @@ from npgrad.rules.extreme import (
 )
 from npgrad.rules.indexing import as_array
 from npgrad.rules.product import others, plain_range
-from npgrad.rules.reduced import given, kept_shape, options, reduced_axes, restore, selecting
+from npgrad.rules.reduced import (
+    axes_of,
+    given,
+    kept_shape,
+    options,
+    reduced_axes,
+    restore,
+    selecting,
+)
 from npgrad.table import linear, reverse, ufunc_methods
 
 NoValue = np._NoValue
@@ -72,7 +80,7 @@ def decide_logsum(ufunc: np.ufunc, power: Callable[[Any], Any]) -> tuple[Any, An
 
     def jvp(g: Any, y: Any, a: Any, axis: Any, keepdims: Any, initial: Any, where: Any) -> Any:
         moved = g * softmax(a, y, axis, keepdims, initial, where)
-        return np.sum(moved, axis=axis, keepdims=keepdims)
+        return np.sum(moved, axis=axes_of(g, axis, a.ndim), keepdims=keepdims)
 
     def softmax_in_segments(a: Any, y: Any, starts: Any) -> Any:
         lengths = lengths_of(starts, a.shape[0])
