@@ -7,8 +7,8 @@ leaves with `array` and ask a result for its gradients.
 from typing import Any as _Any
 
 from . import errors as errors
-from . import methods as _methods
 from . import rules as _rules
+from . import methods as _methods  # after the rules, which it calls
 from .graph.array import GradArray as GradArray
 from .graph.modes import debug as debug
 from .graph.modes import no_grad as no_grad

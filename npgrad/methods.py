@@ -21,6 +21,7 @@ from .graph.operators import _decided
 from .graph.record import call
 from .graph.regions import ALL, fill, getitem, setitem
 from .graph.views import view_of
+from .rules.shape import reshape_rows
 
 _frame = sys._getframe
 
@@ -43,10 +44,14 @@ def _method(name: str, function: Any) -> Callable[..., Any]:
 def _reshape(self: GradArray, *shape: Any, order: str = "C", copy: bool | None = None) -> Any:
     """The same elements in another shape, a view where NumPy gives one."""
     target = shape[0] if len(shape) == 1 else shape
-    kwargs: dict[str, Any] = {} if order == "C" else {"order": order}
-    if copy is not None:
-        kwargs["copy"] = copy
+    if order == "C" and copy is None:
+        return reshape_rows(self, target if type(target) is tuple else _as_shape(target))
+    kwargs: dict[str, Any] = {"order": order} if copy is None else {"order": order, "copy": copy}
     return call(_decided(np.reshape), (self, target), kwargs, _frame(1))
+
+
+def _as_shape(target: Any) -> tuple[int, ...]:
+    return tuple(target) if hasattr(target, "__len__") else (target,)
 
 
 def _transpose(self: GradArray, *axes: Any) -> Any:

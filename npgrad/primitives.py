@@ -33,14 +33,24 @@ def primitive(function: F) -> F:
     The wrapper, not the bare function, is what the table decides.
     """
 
+    rule: table.Rule | None = None
+
     @functools.wraps(function)
     def dispatch(*args: Any, **kwargs: Any) -> Any:
-        if not _recorded(args) and not _recorded(kwargs.values()):
-            return function(*args, **kwargs)
-        rule = table.lookup(dispatch)
+        nonlocal rule
+        for value in args:
+            kind = type(value)
+            if kind is GradArray or ((kind is list or kind is tuple) and _recorded(value)):
+                break
+        else:
+            if not kwargs or not _recorded(kwargs.values()):
+                return function(*args, **kwargs)
         if rule is None:
-            raise NoDerivative(f"npgrad: nothing is decided for {function.__qualname__}")
+            rule = table.lookup(dispatch)
+            if rule is None:
+                raise NoDerivative(f"npgrad: nothing is decided for {function.__qualname__}")
         return call(rule, args, kwargs, sys._getframe(1))
 
     dispatch.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
+    dispatch._implementation = function  # type: ignore[attr-defined]
     return dispatch  # type: ignore[return-value]

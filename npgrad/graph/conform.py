@@ -14,6 +14,8 @@ from .node import Node
 
 def unbroadcast(value: Any, shape: tuple[int, ...], batch: int) -> Any:
     """Sum `value` over the axes along which broadcasting repeated an array of `shape`."""
+    if not shape and not batch:
+        return value.sum()
     have = value.shape
     extra = len(have) - batch - len(shape)
     if extra < 0:  # a rule may leave leading axes of length one away
@@ -32,8 +34,11 @@ def unbroadcast(value: Any, shape: tuple[int, ...], batch: int) -> Any:
 
 def conform(value: Any, node: Node, batch: int = 0) -> Any:
     """`value`, a cotangent of `node`, with the node's shape, realness and dtype."""
-    shape = backend.describe(value)[0]
+    shape, dtype = backend.describe(value)
     if shape[batch:] != node.shape:
+        if not batch and not (shape and node.shape):
+            value = expand(value, node.shape) if not shape else value.sum()
+            return cast(value, node.dtype)
         have, want = shape[batch:], node.shape
         aligned = (1,) * (len(want) - len(have)) + have
         extra = len(aligned) - len(want)
@@ -44,7 +49,8 @@ def conform(value: Any, node: Node, batch: int = 0) -> Any:
             value = unbroadcast(value, summed, batch)
         if backend.describe(value)[0][batch:] != want:
             value = expand(value, shape[:batch] + want, batch)
-    return cast(value, node.dtype)
+        return cast(value, node.dtype)
+    return value if dtype is node.dtype and hasattr(value, "dtype") else cast(value, node.dtype)
 
 
 def cast(value: Any, dtype: Any) -> Any:

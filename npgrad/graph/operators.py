@@ -17,6 +17,7 @@ from ..errors import InPlaceError, NoDerivative
 from . import backend, modes
 from .array import GradArray, current, unwrap
 from .node import Node
+from .op import General
 from .record import assign, at, call, compiled, elementwise, general, plain_out, protect, strip
 from .regions import augmented, copyto, getitem, setitem
 from .stacking import has_recorded, stacked
@@ -153,13 +154,21 @@ def _make_unary(ufunc: Any, python: Callable[[Any], Any]) -> Method:
 
 def _make_indirect(ufunc: Any, reflected: bool) -> Method:
     """An operator whose ufunc is not decided as elementwise: matmul, divmod, floor_divide."""
+    rule: table.Rule | None = None
 
     def method(self: GradArray, other: Any) -> Any:
-        other = operand(other)
-        if other is NotImplemented:
-            return NotImplemented
+        nonlocal rule
+        kind = type(other)
+        if kind is not GradArray and kind not in PLAIN:
+            other = operand(other)
+            if other is NotImplemented:
+                return NotImplemented
+        if rule is None:
+            rule = _decided(ufunc)
         pair = (other, self) if reflected else (self, other)
-        return call(_decided(ufunc), pair, {}, _frame(1))
+        if type(rule.compiled) is General:
+            return general(rule.compiled, pair, {}, _frame(1))
+        return call(rule, pair, {}, _frame(1))
 
     return method
 
@@ -204,6 +213,8 @@ def array_ufunc(self: GradArray, ufunc: Any, method: str, *inputs: Any, **kwargs
     """NumPy's protocol for ufuncs."""
     op = _OPS.get(ufunc)
     if op is not None and not kwargs and method == "__call__" and _MODE() is None:
+        if type(op) is General:
+            return general(op, inputs, kwargs, _frame(1))
         if len(inputs) == 1:
             if self._view is not None:
                 self._view.refresh(self)
@@ -257,6 +268,8 @@ def _any_ufunc(
     if method != "__call__":
         return _ufunc_method(ufunc, method, inputs, kwargs, frame)
     rule = _decided(ufunc)
+    if rule.kind in ("bilinear", "reverse"):
+        _OPS[ufunc] = compiled(rule)
     if rule.kind != "elementwise":
         return _other_ufunc(rule, inputs, kwargs, frame)
     op = compiled(rule)

@@ -33,7 +33,10 @@ def compiled(rule: table.Rule) -> Any:
 
 def protect(value: Any, guards: list[tuple[Any, int, bool]]) -> Any:
     """`value`, a plain operand that a rule keeps: copied if small, fingerprinted if large."""
-    if not backend.is_array(value) or backend.is_scalar(value):
+    if type(value) is NDARRAY:
+        if value.nbytes <= backend.COPIED_BYTES:
+            return value.copy("K")
+    elif not backend.is_array(value) or backend.is_scalar(value):
         return value
     if value.nbytes <= backend.COPIED_BYTES:
         return backend.snapshot(value)
