@@ -238,16 +238,23 @@ def unweigh(g: Any, found: Any) -> Any:
     return np.where(found < 0, 0, gather(g, np.maximum(found, 0), -1))
 
 
+def weigh_forward(g: Any, y: Any, found: Any) -> Any:
+    """The sums of the weights' tangents in each bin."""
+    inside = np.flatnonzero(found >= 0)
+    return scatter_add(gather(g, inside, -1), found[inside], y.size, -1)
+
+
 # which bin a sample is in changes by jumps: nothing flows to the samples from here
 reverse(
     weigh,
     {"weights": unweigh, "a": lambda g: None, "bins": lambda g: None},
     {
-        "weights": lambda g, y, found: counted(found, g, y.size),
+        "weights": weigh_forward,
         "a": lambda g, y: np.zeros_like(y),
         "bins": lambda g, y: np.zeros_like(y),
     },
     ignores=("range",),
+    batched=True,
 ).name = "np.histogram"
 
 
