@@ -7,6 +7,7 @@ of NumPy calls before and after that import.
 from __future__ import annotations
 
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -53,7 +54,9 @@ class Imported:
 def measure(libraries: list[str], rounds: int) -> list[Imported]:
     """Import each library in fresh processes, one after the other in every round."""
     found = [Imported(name) for name in libraries if name != "numpy"]
-    for _ in range(rounds):
+    # With bytecode written, as an installed package has it; the first round only writes it.
+    env = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    for number in range(rounds + 1):
         for row in found:
             if row.refused:
                 continue
@@ -62,9 +65,12 @@ def measure(libraries: list[str], rounds: int) -> list[Imported]:
                 capture_output=True,
                 text=True,
                 check=False,
+                env=env,
             )
             if done.returncode:
                 row.refused = done.stderr.strip().splitlines()[-1][:160]
+                continue
+            if not number:
                 continue
             times = json.loads(done.stdout)
             columns = (row.numpy, row.added, row.chain_before, row.chain_after)
