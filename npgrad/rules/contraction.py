@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from npgrad.primitives import primitive
-from npgrad.rules.indexing import as_array, into, negative_axis, positive_axis
+from npgrad.rules.indexing import as_array, each_row, into, negative_axis, positive_axis
 from npgrad.table import bilinear, composed, reverse
 
 Array = Any
@@ -137,8 +137,12 @@ def gufunc(function: Any, left: Any, right: Any, *, holomorphic: bool = True) ->
         function,
         {"x1": left, "x2": right},
         {
-            "x1": lambda g, x2, axes: function(g, x2, **axes_keyword(axes)),
-            "x2": lambda g, x1, axes: function(x1, g, **axes_keyword(axes)),
+            "x1": lambda g, x2, shape, axes: each_row(
+                lambda row: function(row, x2, **axes_keyword(axes)), g, shape
+            ),
+            "x2": lambda g, x1, shape, axes: each_row(
+                lambda row: function(x1, row, **axes_keyword(axes)), g, shape
+            ),
         },
         signature=f"x1, x2, /, out=None, *, axes=no_value, {UFUNC_KEYWORDS}",
         ignores=IGNORED,
@@ -185,11 +189,11 @@ reverse(
         ),
     },
     {
-        "x1": lambda g, x2, axes, axis, keepdims: np.vecdot(
-            g, x2, **vecdot_keywords(axes, axis, keepdims)
+        "x1": lambda g, x2, shape, axes, axis, keepdims: each_row(
+            lambda row: np.vecdot(row, x2, **vecdot_keywords(axes, axis, keepdims)), g, shape
         ),
-        "x2": lambda g, x1, axes, axis, keepdims: np.vecdot(
-            x1, g, **vecdot_keywords(axes, axis, keepdims)
+        "x2": lambda g, x1, shape, axes, axis, keepdims: each_row(
+            lambda row: np.vecdot(x1, row, **vecdot_keywords(axes, axis, keepdims)), g, shape
         ),
     },
     signature=(
@@ -353,7 +357,10 @@ reverse(
         "a": lambda g, b, shape: (conj(g)[..., None] * np.ravel(b)).reshape(g.shape + shape),
         "b": lambda g, a, shape: (g[..., None] * np.ravel(a)).reshape(g.shape + shape),
     },
-    {"a": lambda g, b: np.vdot(g, b), "b": lambda g, a: np.vdot(a, g)},
+    {
+        "a": lambda g, b, shape: each_row(lambda row: np.vdot(row, b), g, shape),
+        "b": lambda g, a, shape: each_row(lambda row: np.vdot(a, row), g, shape),
+    },
     signature="a, b, /",
     holomorphic=False,
     batched=True,
@@ -428,13 +435,14 @@ def cross(
     a, b = as_array(a), as_array(b)
     if a.ndim < 1 or b.ndim < 1:
         raise ValueError("At least one array has zero dimension")
-    a = np.moveaxis(a, positive_axis(axisa, a.ndim), -1)
-    b = np.moveaxis(b, positive_axis(axisb, b.ndim), -1)
+    a = a if axisa == -1 else np.moveaxis(a, positive_axis(axisa, a.ndim), -1)
+    b = b if axisb == -1 else np.moveaxis(b, positive_axis(axisb, b.ndim), -1)
     lengths = a.shape[-1], b.shape[-1]
     if not {*lengths} <= {2, 3}:
         raise ValueError("incompatible dimensions for cross product\n(dimension must be 2 or 3)")
     if lengths == (3, 3):
-        return np.moveaxis(cross_last(a, b), -1, axisc)
+        product = cross_last(a, b)
+        return product if axisc == -1 else np.moveaxis(product, -1, axisc)
     warnings.warn(
         "Arrays of 2-dimensional vectors are deprecated. Use arrays of 3-dimensional vectors "
         "instead. (deprecated in NumPy 2.0)",

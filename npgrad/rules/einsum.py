@@ -21,7 +21,7 @@ import inspect
 import math
 import string
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -46,50 +46,50 @@ def as_text(labels: Sequence[Any]) -> str:
     return "".join("..." if label is Ellipsis else LETTERS[int(label)] for label in labels)
 
 
-def explicit(operands: Sequence[Any]) -> tuple[str, list[Array]]:
-    """The subscripts of a call in the one form, and its arrays."""
-    if isinstance(operands[0], str):
-        text = operands[0].replace(" ", "")
-        arrays = [as_array(operand) for operand in operands[1:]]
-    else:
-        arrays = (
-            [as_array(operand) for operand in operands[:-1:2]]
-            if len(operands) % 2
-            else [as_array(operand) for operand in operands[::2]]
-        )
-        text = ",".join(as_text(labels) for labels in operands[1::2])
-        if len(operands) % 2:
-            text += "->" + as_text(operands[-1])
-    before, arrow, output = text.partition("->")
+@lru_cache(1024)
+def one_form(text: str, ndims: tuple[int, ...]) -> str:
+    """`text`, the subscripts of operands of `ndims` dimensions, in the one form."""
+    before, arrow, output = text.replace(" ", "").partition("->")
     inputs = before.split(",")
-    if len(inputs) != len(arrays):
+    if len(inputs) != len(ndims):
         raise ValueError(
-            f"more operands provided to einstein sum function than specified in the subscripts "
-            f"string, or fewer: {len(arrays)} for {text!r}"
+            f"einstein sum subscripts {text!r} are for {len(inputs)} operands, {len(ndims)} were given"
         )
     if not arrow:
         single = sorted(label for label in set(before) - {",", "."} if before.count(label) == 1)
         output = ("..." if "..." in before else "") + "".join(single)
     if "..." in before:
-        if "..." not in output and any(
-            array.ndim > len(labels) - 3
-            for labels, array in zip(inputs, arrays, strict=True)
-            if "..." in labels
-        ):
-            np.einsum(text, *(np.zeros(array.shape) for array in arrays))  # NumPy's own error
-        free = [letter for letter in LETTERS if letter not in text]
+        spare = [letter for letter in LETTERS if letter not in text]
         counts = [
-            array.ndim - len(labels.replace("...", ""))
-            for labels, array in zip(inputs, arrays, strict=True)
+            ndim - len(labels) + 3 if "..." in labels else 0
+            for labels, ndim in zip(inputs, ndims, strict=True)
         ]
-        most = max(count for labels, count in zip(inputs, counts, strict=True) if "..." in labels)
-        spare = "".join(free[:most])
+        most = max(counts)
+        if most > 0 and "..." not in output:
+            raise ValueError(
+                "output has more dimensions than subscripts given in einstein sum, but no '...' "
+                "ellipsis provided to broadcast the extra dimensions."
+            )
         inputs = [
-            labels.replace("...", spare[most - count :] if count > 0 else "")
+            labels.replace("...", "".join(spare[most - count : most]))
             for labels, count in zip(inputs, counts, strict=True)
         ]
-        output = output.replace("...", spare)
-    return ",".join(inputs) + "->" + output, arrays
+        output = output.replace("...", "".join(spare[:most]))
+    return ",".join(inputs) + "->" + output
+
+
+def explicit(operands: Sequence[Any]) -> tuple[str, list[Array]]:
+    """The subscripts of a call in the one form, and its arrays."""
+    if isinstance(operands[0], str):
+        text, given = operands[0], operands[1:]
+    else:  # einsum(a, [0, 1], b, [1, 2], [2, 0])
+        pairs = len(operands) // 2 * 2
+        given = operands[:pairs:2]
+        text = ",".join(as_text(labels) for labels in operands[1:pairs:2])
+        if pairs < len(operands):
+            text += "->" + as_text(operands[-1])
+    arrays = [as_array(operand) for operand in given]
+    return one_form(text, tuple(array.ndim for array in arrays)), arrays
 
 
 # --------------------------------------------------------------------- products of two through BLAS
@@ -181,11 +181,21 @@ def rule_for(i: int, names: list[str], body: Any) -> Any:
     return rule
 
 
+def spare_labels(subscripts: str, count: int) -> str:
+    """Labels for `count` batch axes."""
+    return "".join([letter for letter in LETTERS if letter not in subscripts][:count])
+
+
 def push_operand(
     g: Array, shape: tuple[int, ...], subscripts: str, others: tuple[Array, ...], i: int
 ) -> Array:
-    """The tangent in the operand's place."""
-    return contract(subscripts, [*others[:i], g, *others[i:]])
+    """The tangent in the operand's place; its batch axes stay in front."""
+    before, _, output = subscripts.partition("->")
+    inputs = before.split(",")
+    batch = spare_labels(subscripts, g.ndim - len(inputs[i]))
+    inputs[i] = batch + inputs[i]
+    arrays = [*others[:i], g, *others[i:]]
+    return contract(f"{','.join(inputs)}->{batch}{output}", arrays)
 
 
 def pull_operand(
@@ -195,9 +205,7 @@ def pull_operand(
     before, _, output = subscripts.partition("->")
     inputs = before.split(",")
     own = inputs.pop(i)
-    batch = "".join(
-        [letter for letter in LETTERS if letter not in subscripts][: g.ndim - len(output)]
-    )
+    batch = spare_labels(subscripts, g.ndim - len(output))
     wanted = "".join(dict.fromkeys(own))
     found = "".join(label for label in wanted if label in output or any(label in s for s in inputs))
     terms = ",".join([batch + output, *inputs])

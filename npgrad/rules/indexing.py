@@ -42,6 +42,11 @@ def positive_axis(axis: int, ndim: int) -> int:
     return axis % ndim
 
 
+def each_row(push: Callable[[Array], Array], g: Array, shape: Shape) -> Array:
+    """``push(g)`` for one tangent of `shape`; for a batch of them, a stack."""
+    return push(g) if g.shape == shape else np.stack([push(row) for row in g])
+
+
 def into(out: Any, result: Array) -> Array:
     """`result`, written into ``out=`` if there is one."""
     if out is None:

@@ -8,6 +8,7 @@ and numbers in any mixture; only the recorded ones get a cotangent. Rules may us
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -53,19 +54,61 @@ linear(
 )
 linear(np.stack, transpose={"*arrays": unstack}, ignores=("dtype", "casting"), batched=True)
 
-# Their own bodies are atleast_*d and one concatenate.
-composed(np.vstack)
-composed(np.hstack)
-composed(np.dstack)
+
+def joined(lift: Callable[[Shape], Shape], axis: int | None) -> Callable[..., list[Array]]:
+    """Transpose of a join of members of the shapes `lift` gives them; axis None: see `hstack`."""
+
+    def transpose(g: Array, shape: tuple[Shape, ...]) -> list[Array]:
+        lifted = tuple(lift(one) for one in shape)
+        ndim = len(lifted[0])
+        batch = g.shape[: g.ndim - ndim]
+        along = axis if axis is not None else min(ndim - 1, 1)
+        pieces = cut(g, lifted, along)
+        return [
+            piece if own == one else piece.reshape(batch + one)
+            for piece, own, one in zip(pieces, lifted, shape, strict=True)
+        ]
+
+    return transpose
 
 
-def column_stack(tup: Any) -> Array:
-    """``np.column_stack``: 1-d members become columns."""
-    columns = []
-    for member in tup:
-        array = as_array(member)
-        columns.append(array.reshape(-1, 1) if array.ndim < 2 else array)
-    return np.concatenate(columns, 1)
+def rows(shape: Shape) -> Shape:
+    """A vector is a row."""
+    return (1,) * (2 - len(shape)) + shape
+
+
+def columns(shape: Shape) -> Shape:
+    """A vector is a column."""
+    return shape if len(shape) >= 2 else (math.prod(shape), 1)
+
+
+def layers(shape: Shape) -> Shape:
+    """A vector is a row of columns of one, a matrix a layer."""
+    return shape if len(shape) >= 3 else (*rows(shape), 1)
+
+
+def lines(shape: Shape) -> Shape:
+    """A number is a vector of one."""
+    return shape or (1,)
+
+
+TUP = "tup, *, dtype=None, casting='same_kind'"
+linear(
+    np.vstack,
+    signature=TUP,
+    transpose={"*tup": joined(rows, 0)},
+    ignores=("dtype", "casting"),
+    batched=True,
+)
+linear(
+    np.hstack,  # vectors along their axis, all else along the second
+    signature=TUP,
+    transpose={"*tup": joined(lines, None)},
+    ignores=("dtype", "casting"),
+    batched=True,
+)
+linear(np.dstack, transpose={"*tup": joined(layers, 2)}, batched=True)
+linear(np.column_stack, transpose={"*tup": joined(columns, 1)}, batched=True)
 
 
 def append(arr: Any, values: Any, axis: int | None = None) -> Array:
@@ -73,7 +116,6 @@ def append(arr: Any, values: Any, axis: int | None = None) -> Array:
     return np.concatenate((as_array(arr), as_array(values)), axis)
 
 
-composed(np.column_stack, column_stack)
 composed(np.append, append)
 
 
@@ -110,9 +152,9 @@ def lift(array: Array, ndim: int) -> Array:
 
 
 def block(arrays: Any) -> Array:
-    """``np.block``: the innermost lists are joined along the last axis, the next along the one before."""
+    """``np.block``: the innermost lists are joined along the last axis, and so outwards."""
     levels = depth(arrays)
-    ndim = max(levels, max(leaf.ndim for leaf in leaves(arrays)))
+    ndim = max(levels, *(leaf.ndim for leaf in leaves(arrays)))
 
     def join(blocks: Any, level: int) -> Array:
         if not isinstance(blocks, list):

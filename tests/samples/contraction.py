@@ -71,9 +71,8 @@ MATMULS = [
     ),
     product(
         "np.matmul out",
-        lambda a, b: np.matmul(a, b, out=np.zeros_like(a, shape=(2, 2))),
+        lambda a: np.matmul(a, M.T, out=np.zeros_like(a, shape=(2, 2))),
         (2, 3),
-        (3, 2),
     ),
     product("operator @", lambda a, b: a @ b, (2, 3), (3,)),
     product("operator @ plain left", lambda b: M @ b, (3,)),
@@ -144,7 +143,9 @@ PRODUCTS = [
     product("np.dot list", lambda a: np.dot([1.0, 2.0], a), (2, 2)),
     product("np.dot with itself", lambda a: np.dot(a, a), (3,)),
     product(
-        "np.dot out", lambda a, b: np.dot(a, b, out=np.zeros_like(a, shape=(2, 2))), (2, 3), (3, 2)
+        "np.dot out",
+        lambda a: np.dot(a, M.T, out=np.zeros_like(a, shape=(2, 2))),
+        (2, 3),
     ),
     Sample("np.dot complex", np.dot, waves((2, 3), (3, 2))),
     Sample("np.dot real complex", np.dot, mixed((3,), (3, 2))),
@@ -167,7 +168,9 @@ PRODUCTS = [
     product("np.outer flattens", np.outer, (2, 2), (1, 3)),
     product("np.outer number", np.outer, (), (3,)),
     product(
-        "np.outer out", lambda a, b: np.outer(a, b, out=np.zeros_like(a, shape=(2, 3))), (2,), (3,)
+        "np.outer out",
+        lambda a: np.outer(a, [1.0, -2.0, 0.5], out=np.zeros_like(a, shape=(2, 3))),
+        (2,),
     ),
     Sample("np.outer complex", np.outer, waves((2,), (3,))),
     product("np.linalg.outer", np.linalg.outer, (3,), (2,)),
@@ -233,9 +236,8 @@ PRODUCTS = [
     product("np.linalg.multi_dot plain", lambda a: np.linalg.multi_dot([a, M, a]), (3, 2)),
     product(
         "np.linalg.multi_dot out",
-        lambda a, b: np.linalg.multi_dot([a, b], out=np.zeros_like(a, shape=(2, 2))),
+        lambda a: np.linalg.multi_dot([a, M.T], out=np.zeros_like(a, shape=(2, 2))),
         (2, 3),
-        (3, 2),
     ),
 ]
 
@@ -330,9 +332,8 @@ EINSUMS = [
     product("np.einsum number", lambda a: np.einsum("i,->i", a, 2.0), (3,)),
     product(
         "np.einsum out",
-        lambda a, b: np.einsum("ij,jk->ik", a, b, out=np.zeros_like(a, shape=(2, 2))),
+        lambda a: np.einsum("ij,kj->ik", a, M, out=np.zeros_like(a, shape=(2, 2))),
         (2, 3),
-        (3, 2),
     ),
     product(
         "np.einsum transposed", lambda a, b: np.einsum("ij,jk->ik", a.T, b[::-1]), (3, 2), (3, 2)
