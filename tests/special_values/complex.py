@@ -32,20 +32,20 @@ SPECIAL: list[Special] = [
     Special("angle degrees", lambda z: np.angle(z, deg=True), (c(2),), (c(90j / math.pi),)),
     Special("angle real", np.angle, (a(-2, 3),), (a(0, 0),)),
     Special("imag of a real array", np.imag, (a(-2, 3),), (a(0, 0),)),
-    # on their cuts np.emath's functions are continuous from above
+    # on their cuts np.emath's functions are continuous from above: +-i arccosh|x| beyond 1
     Special("emath.sqrt", lambda x: np.emath.sqrt(x).imag, (a(-4.0),), (a(-0.25),)),
     Special("emath.log", lambda x: np.emath.log(x).real, (a(-4.0, 2.0),), (a(-0.25, 0.5),)),
     Special(
         "emath.arcsin",
         lambda x: np.emath.arcsin(x).imag,
         (a(2.0, -2.0),),
-        (a(1 / ROOT3, 1 / ROOT3),),
+        (a(1 / ROOT3, -1 / ROOT3),),
     ),
     Special(
         "emath.arccos",
         lambda x: np.emath.arccos(x).imag,
         (a(2.0, -2.0),),
-        (a(-1 / ROOT3, -1 / ROOT3),),
+        (a(-1 / ROOT3, 1 / ROOT3),),
     ),
     Special(
         "emath.arctanh", lambda x: np.emath.arctanh(x).real, (a(2.0, -2.0),), (a(-1 / 3, -1 / 3),)

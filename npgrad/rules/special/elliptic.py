@@ -128,15 +128,15 @@ several("ellipj", "u, m", u=jacobi_u, m=jacobi_m)
 
 # --------------------------------------------------------------------------------------- Carlson
 @primitive
-def carlson_integral(x: Any, y: Any, z: Any, p: Any, powers: tuple[float, ...]) -> Any:
-    """The integral over t > 0 of (t+x)^-a (t+y)^-b (t+z)^-c (t+p)^-d, (a, b, c, d) = `powers`.
+def carlson_integral(x1: Any, x2: Any, x3: Any, x4: Any, powers: tuple[float, ...]) -> Any:
+    """The integral over t > 0 of (t+x1)^-a (t+x2)^-b (t+x3)^-c (t+x4)^-d for `powers` (a, b, c, d).
 
     Every partial derivative is one of the same family, so coinciding arguments need no care, unlike
     in the partial fractions of 19.18. With t = exp(v) the integrand is analytic for |Im v| < pi
     minus the largest argument, so the trapezoidal rule of step h errs by exp(-2 pi^2 / h): below
     1e-17 for h = 1/2 and positive arguments, for h = 1/4 and right half-planes.
     """
-    arguments = [item if hasattr(item, "dtype") else np.asarray(item) for item in (x, y, z, p)]
+    arguments = [item if hasattr(item, "dtype") else np.asarray(item) for item in (x1, x2, x3, x4)]
     dtype = np.result_type(*arguments)
     wide = [item.astype(np.result_type(dtype, np.float64)) for item in arguments]
     step = 0.25 if dtype.kind == "c" else 0.5
@@ -161,16 +161,16 @@ def carlson_integral(x: Any, y: Any, z: Any, p: Any, powers: tuple[float, ...]) 
 def carlson_change(place: int) -> Any:
     """The rule for one argument: its power rises by one."""
 
-    def rule(g: Any, x: Any, y: Any, z: Any, p: Any, powers: tuple[float, ...]) -> Any:
+    def rule(g: Any, x1: Any, x2: Any, x3: Any, x4: Any, powers: tuple[float, ...]) -> Any:
         if powers[place] == 0:
             return np.zeros_like(g)
         raised = (*powers[:place], powers[place] + 1, *powers[place + 1 :])
-        return -powers[place] * g * carlson_integral(x, y, z, p, raised)
+        return -powers[place] * g * carlson_integral(x1, x2, x3, x4, raised)
 
     return rule
 
 
-CARLSON_RULES = {name: carlson_change(i) for i, name in enumerate("xyzp")}
+CARLSON_RULES = {f"x{i + 1}": carlson_change(i) for i in range(4)}
 reverse(carlson_integral, CARLSON_RULES, CARLSON_RULES, batched=True)
 
 
