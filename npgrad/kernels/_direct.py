@@ -120,7 +120,10 @@ def grad_input(g: Array, w: Array, shape: Shape, geometry: Any) -> Array:
     p = np.flatnonzero((rows >= 0) & (rows < spaced.shape[2]))
     q = np.flatnonzero((columns >= 0) & (columns < spaced.shape[3]))
     if p.size and q.size:
-        inner = (slice(rows[p[0]], rows[p[-1]] + 1, sh), slice(columns[q[0]], columns[q[-1]] + 1, sw))
+        inner = (
+            slice(rows[p[0]], rows[p[-1]] + 1, sh),
+            slice(columns[q[0]], columns[q[-1]] + 1, sw),
+        )
         spaced[:, :, inner[0], inner[1]] = g[:, :, p[0] : p[-1] + 1, q[0] : q[-1] + 1]
     plain = geometry._replace(stride=(1, 1), top=0, bottom=0, left=0, right=0)
     return forward(spaced, flipped, plain, shape[2:])

@@ -22,6 +22,7 @@ __all__ = [
     "layer_norm_grad",
     "layer_norm_grad_reference",
     "layer_norm_reference",
+    "statistics",
 ]
 
 
@@ -50,7 +51,7 @@ def layer_norm_grad_reference(
 
 
 @njit(fastmath={"reassoc", "contract", "nsz"})
-def _statistics(row, eps):  # type: ignore[no-untyped-def]
+def statistics(row, eps):  # type: ignore[no-untyped-def]
     """Mean and r of one row, in two passes."""
     n = row.size
     one = row.dtype.type(1)
@@ -70,7 +71,7 @@ def _layer_norm(start, stop, x, weight, bias, eps, y):  # type: ignore[no-untype
     for i in range(start, stop):
         row = x[i]
         out = y[i]
-        mean, r = _statistics(row, eps)
+        mean, r = statistics(row, eps)
         for j in range(x.shape[1]):
             out[j] = (row[j] - mean) * r * weight[j] + bias[j]
 
@@ -90,7 +91,7 @@ def _layer_norm_grad(start, stop, chunk, g, x, weight, eps, gx, sums):  # type: 
             row = x[i]
             gi = g[i]
             out = gx[i]
-            mean, r = _statistics(row, eps)
+            mean, r = statistics(row, eps)
             first = x.dtype.type(0)
             second = x.dtype.type(0)
             for j in range(n):
@@ -120,7 +121,7 @@ def layer_norm(x: Array, weight: Array, bias: Array, eps: float) -> Array:
 
 def layer_norm_grad(g: Array, x: Array, weight: Array, eps: float) -> tuple[Array, Array, Array]:
     """The cotangents of x, weight and bias from `g`, that of the output."""
-    if not usable(x, g, weight):
+    if not usable(x, g, weight) or g.shape != x.shape:
         return layer_norm_grad_reference(g, x, weight, eps)
     width = x.shape[-1]
     rows = matrix(x, width)

@@ -133,7 +133,7 @@ def logsumexp(x: Array) -> Array:
 
 def logsumexp_grad(g: Array, x: Array, y: Array) -> Array:
     """The cotangent of x from `g`, that of ``y = logsumexp(x)``."""
-    if not usable(x, g, y) or not np.isfinite(y).all():
+    if not usable(x, g, y) or g.shape != y.shape or not np.isfinite(y).all():
         return logsumexp_grad_reference(g, x, y)
     rows = matrix(x, x.shape[-1])
     out = np.empty_like(rows)
@@ -155,7 +155,7 @@ def log_softmax(x: Array) -> Array:
 
 def log_softmax_grad(g: Array, y: Array) -> Array:
     """The cotangent of x from `g`, that of ``y = log_softmax(x)``."""
-    if not usable(y, g):
+    if not usable(y, g) or g.shape != y.shape:
         return log_softmax_grad_reference(g, y)
     rows = matrix(y, y.shape[-1])
     out = np.empty_like(rows)

@@ -88,7 +88,7 @@ def rms_norm(x: Array, weight: Array, eps: float) -> Array:
 
 def rms_norm_grad(g: Array, x: Array, weight: Array, eps: float) -> tuple[Array, Array]:
     """The cotangents of x and weight from `g`, that of the output."""
-    if not usable(x, g, weight):
+    if not usable(x, g, weight) or g.shape != x.shape:
         return rms_norm_grad_reference(g, x, weight, eps)
     width = x.shape[-1]
     rows = matrix(x, width)

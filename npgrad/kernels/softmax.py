@@ -75,7 +75,7 @@ def softmax(x: Array) -> Array:
 
 def softmax_grad(g: Array, y: Array) -> Array:
     """The cotangent of x from `g`, that of ``y = softmax(x)``."""
-    if not usable(y, g):
+    if not usable(y, g) or g.shape != y.shape:
         return softmax_grad_reference(g, y)
     rows = matrix(y, y.shape[-1])
     out = np.empty_like(rows)
