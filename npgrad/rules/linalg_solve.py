@@ -70,46 +70,43 @@ reverse(
 
 
 # ------------------------------------------------------------------------------------- equations
-def solve_transposed(g: Array, a: Array, shape: Any) -> Array:
-    """A^T z = g: the cotangent of b. Only a b of one axis is a vector, as in NumPy 2."""
-    at = transposed(a)
-    if len(shape) > 1 or g.ndim == 1:
-        return np.linalg.solve(at, g)
-    if g.ndim == at.ndim == 2:  # many cotangents of one vector: one factorization
-        return transposed(np.linalg.solve(at, transposed(g)))
-    return np.linalg.solve(at, g[..., None])[..., 0]
+@primitive
+def equations(arrays: Any) -> Array:
+    """``np.linalg.solve(*arrays)``: one rule for both cotangents, hence one factorization."""
+    a, b = arrays
+    return np.linalg.solve(a, b)
 
 
-def solve_matrix(g: Array, a: Array, y: Array) -> Array:
-    """The cotangent of a: -z y^T with A^T z = g."""
-    if y.ndim >= a.ndim:
-        return -(np.linalg.solve(transposed(a), g) @ transposed(y))
-    z = solve_transposed(g, a, (1,))
-    return -z[..., None] * y[..., None, :]
-
-
-def solve_forward(g: Array, a: Array, y: Array) -> Array:
-    """A dx = -dA x."""
-    if y.ndim >= a.ndim:
-        return -np.linalg.solve(a, aligned(g, a.ndim, y.ndim) @ y)
-    return -np.linalg.solve(a, g @ y[..., None])[..., 0]
-
-
-def solve_forward_right(g: Array, a: Array, shape: Any) -> Array:
-    """A dx = db."""
-    if len(shape) > 1:
-        return np.linalg.solve(a, aligned(g, len(shape), a.ndim))
-    if g.ndim == 1:
+def solved(a: Array, g: Array, vector: bool) -> Array:
+    """A^-1 g, where `g` holds vectors after any number of axes, or matrices."""
+    if not vector or g.ndim == 1:
         return np.linalg.solve(a, g)
-    return np.linalg.solve(a, aligned(g[..., None], 2, a.ndim))[..., 0]
+    if g.ndim == a.ndim == 2:  # many vectors, one factorization
+        return transposed(np.linalg.solve(a, transposed(g)))
+    return np.linalg.solve(a, g[..., None])[..., 0]
 
 
-reverse(
-    np.linalg.solve,
-    {"a": solve_matrix, "b": solve_transposed},
-    {"a": solve_forward, "b": solve_forward_right},
-    batched=True,
-)
+def equations_vjp(g: Array, arrays: Any, y: Array) -> tuple[Array, Array]:
+    """With A^T z = g: z for b, and -z x^T for A. Only a b of one axis is a vector (NumPy 2)."""
+    a, b = arrays
+    z = solved(transposed(a), g, b.ndim == 1)
+    if b.ndim == 1:
+        return -z[..., None] * y[..., None, :], z
+    return -(z @ transposed(y)), z
+
+
+def equations_jvp(g: Any, arrays: Any, y: Array) -> Array:
+    """A dx = db - dA x."""
+    (da, db), (a, b) = g, arrays
+    if b.ndim == 1:
+        moved = aligned(db[..., None], 2, a.ndim) - da @ y[..., None]
+        return np.linalg.solve(a, moved)[..., 0]
+    total = y.ndim
+    return np.linalg.solve(a, aligned(db, b.ndim, total) - aligned(da, a.ndim, total) @ y)
+
+
+reverse(equations, {"*arrays": equations_vjp}, {"*arrays": equations_jvp}, batched=True)
+composed(np.linalg.solve, lambda a, b: equations((as_array(a), as_array(b))))
 
 
 # --------------------------------------------------------------------------------- least squares
@@ -262,8 +259,8 @@ reverse(cofactor, cofactor_derivative, cofactor_derivative, batched=True)
 composed(cofactor_derivative, regular_cofactor_derivative)
 
 
-def inverse_of_regular(a: Array) -> Array:
-    """A^-1; where A is singular, infinities."""
+def inverse_or_infinite(a: Array) -> Array:
+    """A^-1, infinite where A is exactly singular."""
     try:
         return np.linalg.inv(a)
     except np.linalg.LinAlgError:
@@ -275,21 +272,23 @@ def inverse_of_regular(a: Array) -> Array:
 def slogdet_vjp(g: Any, a: Array, y: Any) -> Array:
     """With t = tr(A^-1 dA), log|det| moves by Re t and the sign turns by i Im t."""
     sign, log = g
-    inverse = adjoint(inverse_of_regular(a))
-    if sign is None or a.dtype.kind != "c":
-        factor = log if log is not None else np.zeros_like(sign)
+    if a.dtype.kind != "c":
+        factor = np.zeros_like(sign) if log is None else log
+    elif sign is None:
+        factor = log
     else:
         turn = np.multiply(-1j, (sign.conj() * y[0]).imag)  # 1j * np.float64 is Python's complex
         factor = turn if log is None else log + turn
-    cotangent = scaled(factor, inverse)
-    if np.any(np.isneginf(y[1])):  # a cotangent that was masked away stays zero
+    try:
+        return scaled(factor, adjoint(np.linalg.inv(a)))
+    except np.linalg.LinAlgError:  # a cotangent that was masked away stays zero
+        cotangent = scaled(factor, adjoint(inverse_or_infinite(a)))
         return np.where((factor == 0)[..., None, None], 0, cotangent)
-    return cotangent
 
 
 def slogdet_jvp(g: Array, a: Array, y: Any) -> Any:
     """Re t, and the sign times i Im t."""
-    t = np.sum(transposed(inverse_of_regular(a)) * g, axis=(-2, -1))
+    t = np.sum(transposed(inverse_or_infinite(a)) * g, axis=(-2, -1))
     if a.dtype.kind != "c":
         return np.zeros_like(t), t
     return 1j * t.imag * y[0], t.real
