@@ -86,7 +86,7 @@ def _reduce(ufunc: np.ufunc) -> Callable[..., Any]:
     """``ufunc.reduce`` as a function of its own, with NumPy's values."""
 
     @primitive
-    def reduce(a, axis, keepdims, initial, where):  # type: ignore[no-untyped-def]
+    def reduce(a: Any, axis: Any, keepdims: bool, initial: Any, where: Any) -> Any:
         return ufunc.reduce(a, axis=axis, keepdims=keepdims, initial=initial, where=where)
 
     reduce.__name__ = f"{ufunc.__name__}.reduce"
@@ -104,7 +104,7 @@ def _accumulate(ufunc: np.ufunc) -> Callable[..., Any]:
     """``ufunc.accumulate`` along the first axis as a function of its own."""
 
     @primitive
-    def accumulate(a):  # type: ignore[no-untyped-def]
+    def accumulate(a: Any) -> Any:
         return ufunc.accumulate(a, axis=0)
 
     accumulate.__name__ = f"{ufunc.__name__}.accumulate"

@@ -145,7 +145,7 @@ def quantile_jvp(
     g: Any, y: Any, a: Any, q: Any, axis: Any, method: str, weights: Any, where: Any
 ) -> Any:
     """The tangents of the order statistics, by their weights."""
-    rows = [None] * as_array(q).size
+    rows: list[Any] = [None] * as_array(q).size
     for k, value, weight in samples(y, a, q, axis, method, weights, where):
         part = extreme_jvp(g, value, a, axis, False, NoValue, where)
         part = part if weight is None else part * weight
@@ -183,7 +183,7 @@ def decide_quantile(fun: Any, *, percent: bool, nan: bool) -> None:
     """Decide one of the four functions of ``(a, q)``."""
 
     @primitive
-    def apart(a, q, axis, method, keepdims, weights):  # type: ignore[no-untyped-def]
+    def apart(a: Any, q: Any, axis: Any, method: str, keepdims: bool, weights: Any) -> Any:
         given = {} if weights is None else {"weights": weights}
         return fun(a, q, axis=axis, method=method, keepdims=keepdims, **given)
 
@@ -235,7 +235,7 @@ def decide_median(fun: Any, *, nan: bool) -> None:
     """Decide the median, or the one that skips nan: the quantile at 1/2."""
 
     @primitive
-    def apart(a, axis, keepdims):  # type: ignore[no-untyped-def]
+    def apart(a: Any, axis: Any, keepdims: bool) -> Any:
         return fun(a, axis=axis, keepdims=keepdims)
 
     def vjp(g: Any, y: Any, a: Any, axis: Any) -> Any:

@@ -250,7 +250,7 @@ def average(
     kept = options(keepdims=keepdims)
     if weights is None:
         mean = np.mean(a, axis=axis, **kept)
-        total = np.ones_like(mean) * (a.size / mean.size) if returned else None
+        total: Any = np.ones_like(mean) * (a.size / mean.size) if returned else None
     else:
         weights = spread_weights(as_array(weights), a, axis)
         dtype = np.result_type(a.dtype, weights.dtype)

@@ -46,11 +46,11 @@ def decide_logsum(ufunc: np.ufunc, power: Callable[[Any], Any]) -> tuple[Any, An
     """``reduce`` and contiguous ``reduceat`` of logaddexp (or logaddexp2): softmax weights."""
 
     @primitive
-    def reduce(a, axis, keepdims, initial, where):  # type: ignore[no-untyped-def]
+    def reduce(a: Any, axis: Any, keepdims: bool, initial: Any, where: Any) -> Any:
         return ufunc.reduce(a, axis=axis, keepdims=keepdims, initial=initial, where=where)
 
     @primitive
-    def segments(a, starts):  # type: ignore[no-untyped-def]
+    def segments(a: Any, starts: Any) -> Any:
         return ufunc.reduceat(a, starts, axis=0)
 
     def weights(a: Any, top: Any, tied: Callable[[Any], Any]) -> Any:
@@ -124,7 +124,7 @@ def decide_extreme_segments(ufunc: np.ufunc) -> Any:
     """``reduceat`` of maximum and its kind over contiguous segments; ties share equally."""
 
     @primitive
-    def segments(a, starts):  # type: ignore[no-untyped-def]
+    def segments(a: Any, starts: Any) -> Any:
         return ufunc.reduceat(a, starts, axis=0)
 
     def shares(a: Any, y: Any, starts: Any, dtype: Any) -> Any:
@@ -186,7 +186,7 @@ ACCUMULATE = {
     np.fmax: fmax_accumulate,
     np.fmin: fmin_accumulate,
 }
-SEGMENTS = {
+SEGMENTS: dict[np.ufunc, Callable[..., Any]] = {
     np.add: sum_segments,
     np.multiply: multiply_segments,
     np.logaddexp: logaddexp_segments,

@@ -214,6 +214,15 @@ SAMPLES: list[Sample] = [
     ],
     *with_nan(np.nanvar, normal),
     *with_nan(np.nanstd, normal),
+    *[
+        Sample(
+            f"np.{fun.__name__} mean",
+            lambda a, m, f=fun: f(holes(a), axis=1, mean=m, keepdims=True),
+            with_means,
+            batched=False,  # one argument alone: NumPy does not dispatch on ``mean=`` here
+        )
+        for fun in (np.nanvar, np.nanstd)
+    ],
     Sample("np.nanvar ddof", lambda a: np.nanvar(holes(a), axis=1, ddof=1), normal(3, 4)),
     Sample("np.nanstd where", lambda a: np.nanstd(holes(a), axis=1, where=ROW), normal(3, 4)),
     # averages

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from npgrad.rules.sorting import fetch, put
 from tests.samples.core import Arrays, Sample
 from tests.samples.reduction import apart, complex_, holes, normal
 
@@ -171,6 +172,9 @@ SAMPLES: list[Sample] = [
         ),
         apart(3, 4),
     ),
+    # the permutations that sort's rules are made of, met by second order alone
+    Sample("npgrad put", lambda g: put(g, np.array([2, 0, 3, 1])), normal(2, 2)),
+    Sample("npgrad fetch", lambda g: fetch(g, np.array([2, 0, 3, 1])), normal(4)),
     # unique and sets
     Sample("np.unique", np.unique, apart(5)),
     Sample("np.unique repeated", lambda a: np.unique(np.concatenate((a, a[:3]))), doubled),

@@ -62,7 +62,7 @@ SAMPLES: list[Sample] = [
     Sample("np.cov dtype", lambda m: np.cov(m, dtype=np.float64), normal(2, 4)),
     Sample("np.cov complex", np.cov, complex_(2, 4)),
     Sample("np.corrcoef", np.corrcoef, normal(3, 5)),
-    Sample("np.corrcoef y", lambda x, y: np.corrcoef(x, y), two((5,), (5,))),
+    Sample("np.corrcoef y", np.corrcoef, two((5,), (5,))),
     Sample("np.corrcoef rowvar", lambda x: np.corrcoef(x, rowvar=False), normal(5, 3)),
     Sample("np.corrcoef complex", np.corrcoef, complex_(2, 4)),
     # counts and histograms
