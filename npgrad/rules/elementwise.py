@@ -138,9 +138,22 @@ elementwise(np.log10, lambda g, x: g / (LN10 * x), risky=True)
 elementwise(np.log1p, lambda g, x: g / (1 + x), risky=True)
 
 
-@primitive
 def share(x1: Any, x2: Any) -> Any:
-    """exp(x1) / (exp(x1) + exp(x2)): the weight of x1 in logaddexp; one half each at a tie.
+    """The weight of x1 in logaddexp(x1, x2)."""
+    missing = np.ndim(x2) - np.ndim(x1)
+    if missing:  # as many axes each, so that batches of tangents broadcast
+        ones = (1,) * abs(missing)
+        x1, x2 = (
+            (np.reshape(x1, ones + np.shape(x1)), x2)
+            if missing > 0
+            else (x1, np.reshape(x2, ones + np.shape(x2)))
+        )
+    return logistic_share(x1, x2)
+
+
+@primitive
+def logistic_share(x1: Any, x2: Any) -> Any:
+    """exp(x1) / (exp(x1) + exp(x2)); one half each at a tie.
 
     Written with exp of a number that is never positive: no overflow, and both tails are accurate.
     Two infinities of the same sign are a tie.
@@ -162,7 +175,7 @@ def share_change_other(g: Any, x1: Any, x2: Any) -> Any:
 
 
 SHARE_RULES = {"x1": share_change, "x2": share_change_other}
-reverse(share, SHARE_RULES, SHARE_RULES, batched=True)
+reverse(logistic_share, SHARE_RULES, SHARE_RULES, batched=True)
 elementwise(
     np.logaddexp,
     lambda g, x1, x2: g * share(x1, x2),

@@ -63,5 +63,4 @@ reverse(
     {"x1": dividend_cotangent, "x2": divisor_cotangent},
     {"x1": dividend_tangent, "x2": divisor_tangent},
     signature="x1, x2",
-    batched=True,
 )

@@ -317,14 +317,14 @@ for label, domain, complex_domain in WHOLE:
         call = getattr(sp, label)
         SAMPLES.append(Sample(f"special.{label}", call, domain, tol=LOOSE.get(label, 1e-6)))
         if complex_domain is not None:
-            SAMPLES.append(Sample(f"special.{label} complex", call, complex_domain))
+            SAMPLES.append(Sample(f"special.{label} complex", call, complex_domain, batched=False))
 for label, call, domain, complex_domain in PARTLY:
     precisions = ("float64",) if label.startswith(DOUBLE_ONLY) else ("float64", "float32")
     SAMPLES.append(
         Sample(f"special.{label}", call, domain, dtypes=precisions, tol=LOOSE.get(label, 1e-6))
     )
     if complex_domain is not None:
-        SAMPLES.append(Sample(f"special.{label} complex", call, complex_domain))
+        SAMPLES.append(Sample(f"special.{label} complex", call, complex_domain, batched=False))
 
 SAMPLES += [
     Sample("special functions broadcast", lambda x, y: sp.xlogy(x, y) + sp.erf(x) * sp.j0(y),

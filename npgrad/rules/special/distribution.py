@@ -291,7 +291,7 @@ def smirnov_change(g: Any, n: Any, d: Any, order: int) -> Any:
     return g * smirnov_derivative(n, d, order + 1)
 
 
-reverse(smirnov_derivative, {"d": smirnov_change}, {"d": smirnov_change}, batched=True)
+reverse(smirnov_derivative, {"d": smirnov_change}, {"d": smirnov_change})
 smooth("smirnov", None, lambda g, x1, x2: g * smirnov_derivative(x1, x2, 1))
 smooth("smirnovi", None, lambda g, x1, y: g / smirnov_derivative(x1, y, 1))
 

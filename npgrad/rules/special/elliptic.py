@@ -171,7 +171,7 @@ def carlson_change(place: int) -> Any:
 
 
 CARLSON_RULES = {f"x{i + 1}": carlson_change(i) for i in range(4)}
-reverse(carlson_integral, CARLSON_RULES, CARLSON_RULES, batched=True)
+reverse(carlson_integral, CARLSON_RULES, CARLSON_RULES)
 
 
 def rf_slope(x: Any, y: Any, z: Any) -> Any:

@@ -81,7 +81,6 @@ def several(name: str, signature: str, **slopes: Slopes) -> None:
             {key: _cotangent(slope) for key, slope in slopes.items()},
             {key: _tangent(slope) for key, slope in slopes.items()},
             signature=signature,
-            batched=True,
         ).name = f"scipy.special.{name}"
 
 
