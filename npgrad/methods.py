@@ -17,6 +17,7 @@ from .graph import backend
 from .graph.array import GradArray, current, lost, storage
 from .graph.node import Node
 from .graph.op import Op
+from .graph import operators
 from .graph.operators import _decided
 from .graph.record import call
 from .graph.regions import ALL, fill, getitem, setitem
@@ -277,7 +278,8 @@ def _flat_set(self: GradArray, value: Any) -> None:
 
 
 def install() -> None:
-    """Put everything on the class."""
+    """Put everything on the class; the rules are there by now."""
+    operators.install()
     cls: Any = GradArray
     for name in SAME:
         setattr(cls, name, _method(name, getattr(np, name)))

@@ -88,11 +88,17 @@ class Backward:
     """One reverse sweep."""
 
     def __init__(
-        self, *, record: bool = False, batch: int = 0, active: set[int] | None = None
+        self,
+        *,
+        record: bool = False,
+        batch: int = 0,
+        active: set[int] | None = None,
+        private: bool = False,
     ) -> None:
         self.record = record
         self.batch = batch
         self.active = active
+        self.private = private  # nobody else will sweep this recording: it goes when we are done
         self.count = 0  # extent of the batch axis
         self.careful = False
         self.cotangents: dict[int, Any] = {}
@@ -107,8 +113,18 @@ class Backward:
 
     def add(self, node: Node, value: Any, g: Any) -> None:
         """Add `value` to the cotangent of `node`; `g` is what it was computed from."""
-        value = conform(value, node, self.batch)
-        self.accumulate(node, value, not self.record and _owns(value, g))
+        try:
+            fits = value.shape == node.shape and value.dtype is node.dtype
+        except AttributeError:
+            fits = False
+        if not fits:
+            value = conform(value, node, self.batch)
+        key = node.id
+        if value.size < TINY and key not in self.owned and not self.batch:
+            have = self.cotangents.get(key)
+            self.cotangents[key] = value if have is None else have + value
+        else:
+            self.accumulate(node, value, not self.record and _owns(value, g))
 
     def accumulate(self, node: Node, value: Any, fresh: bool) -> None:
         """Add a conforming `value`; `fresh` says that its buffer is ours."""
@@ -256,32 +272,29 @@ class Backward:
             self._sweep(list(order), retain or self.record)
 
     def _sweep(self, order: list[Node], retain: bool) -> None:
-        cotangents, owned = self.cotangents, self.owned
+        stop = len(order)
+        while stop:
+            state = self._checkpoint()
+            begin = self._stretch(order, stop, 0)
+            if not self.careful and not self._finite():
+                self._restore(state)
+                self.careful = True
+                self._stretch(order, stop, begin)
+            if not retain and not (self.private and begin == 0):
+                _free(order[begin:])
+            del order[begin:]
+            stop = begin
+
+    def _stretch(self, order: list[Node], stop: int, begin: int) -> int:
+        """Sweep ``order[begin:stop]``, or the end of it; returns where the stretch begins."""
+        cotangents, owned, pending = self.cotangents, self.owned, self.cotangents.get
         record = self.record
-        simple = not record and not self.batch and self.active is None
-        pending = cotangents.get
-        start = self._checkpoint()
-        done: list[Node] = []  # kept until the next look
+        simple = not record and not self.batch and self.active is None and not self.careful
         entries = 0
-        node = order[-1]
+        node = order[stop - 1]
         try:
-            while True:
-                if not order or (entries > PATIENCE or len(done) > MANY) and not self.aliased:
-                    if self.careful or self._finite():
-                        if not retain:
-                            _free(done)
-                        if not order:
-                            return
-                    else:
-                        self.careful = True
-                        self._restore(start)
-                        order.extend(reversed(done))
-                    cotangents, owned = self.cotangents, self.owned
-                    pending = cotangents.get
-                    start = self._checkpoint()
-                    done, entries = [], 0
-                node = order.pop()
-                done.append(node)
+            for i in range(stop - 1, begin - 1, -1):
+                node = order[i]
                 key = node.id
                 g = cotangents.pop(key, None)
                 if g is None:
@@ -290,8 +303,7 @@ class Backward:
                 kept = node.kept
                 if kept is None:
                     raise freed(node)
-                if simple and not self.careful:
-                    # The everyday case, written out: one or two parents, a rule of a ufunc.
+                if simple:  # the everyday case: one or two parents, a rule of a ufunc
                     single = op.single
                     if single is not None:
                         dtype = node.dtype
@@ -299,7 +311,10 @@ class Backward:
                             parent = node.parents[0]
                             value = single(g, *kept)
                             try:
-                                if value.shape != parent.shape or value.dtype != parent.dtype:
+                                if (
+                                    value.shape != parent.shape
+                                    or value.dtype is not parent.dtype
+                                ):
                                     value = conform(value, parent)
                                 size = value.size
                             except AttributeError:
@@ -308,15 +323,20 @@ class Backward:
                             if size < TINY and key not in owned:
                                 have = pending(key)
                                 cotangents[key] = value if have is None else have + value
-                            else:
-                                self.accumulate(parent, value, size >= TINY and _owns(value, g))
-                                entries += size
+                                continue
+                            self.accumulate(parent, value, size >= TINY and _owns(value, g))
+                            entries += size
+                            if entries > PATIENCE and not self.aliased and not begin:
+                                return i
                             continue
                     elif op.pair is not None and (node.dtype is FLOAT or node.dtype.kind != "c"):
                         for back, parent in zip(op.pair, node.parents):  # noqa: B905
                             value = back(g, kept, parent)
                             try:
-                                if value.shape != parent.shape or value.dtype != parent.dtype:
+                                if (
+                                    value.shape != parent.shape
+                                    or value.dtype is not parent.dtype
+                                ):
                                     value = conform(value, parent)
                                 size = value.size
                             except AttributeError:
@@ -342,6 +362,10 @@ class Backward:
                 self._current_owned = key in owned
                 op.spread(self, node, tuple(g) if type(g) is list else g, kept)
                 entries += op.weight(g)
+                if (
+                    (entries > PATIENCE or stop - i > MANY) and not self.aliased and not begin
+                ):
+                    return i
         except Exception as error:
             where = position(node)
             error.add_note(
@@ -349,6 +373,7 @@ class Backward:
                 + (f", recorded at {where}" if where else "")
             )
             raise
+        return begin
 
     def _finite(self) -> bool:
         """The look: is everything in flight, and every gradient so far, finite?"""

@@ -25,25 +25,26 @@ from .stacking import has_recorded, stacked
 _MODE = modes.MODE.get
 _frame = sys._getframe
 PLAIN = backend.PLAIN
-SIMPLE = PLAIN | {GradArray}  # what the everyday path of an operator takes
 Method = Callable[..., Any]
 
-# operator name, ufunc, function that Python's operator calls
+# operator name, ufunc, Python's function and symbol
 BINARY = (
-    ("add", "add", operator.add),
-    ("sub", "subtract", operator.sub),
-    ("mul", "multiply", operator.mul),
-    ("truediv", "divide", operator.truediv),
-    ("pow", "power", operator.pow),
-    ("mod", "remainder", operator.mod),
-    ("floordiv", "floor_divide", operator.floordiv),
-    ("matmul", "matmul", operator.matmul),
-    ("divmod", "divmod", divmod),
-    ("and", "bitwise_and", operator.and_),
-    ("or", "bitwise_or", operator.or_),
-    ("xor", "bitwise_xor", operator.xor),
-    ("lshift", "left_shift", operator.lshift),
-    ("rshift", "right_shift", operator.rshift),
+    ("add", "add", operator.add, "+"),
+    ("sub", "subtract", operator.sub, "-"),
+    ("mul", "multiply", operator.mul, "*"),
+    ("truediv", "divide", operator.truediv, "/"),
+    ("pow", "power", operator.pow, "**"),
+    ("mod", "remainder", operator.mod, "%"),
+)
+INDIRECT = (  # not decided as elementwise
+    ("floordiv", "floor_divide"),
+    ("matmul", "matmul"),
+    ("divmod", "divmod"),
+    ("and", "bitwise_and"),
+    ("or", "bitwise_or"),
+    ("xor", "bitwise_xor"),
+    ("lshift", "left_shift"),
+    ("rshift", "right_shift"),
 )
 UNARY = (
     ("neg", "negative", operator.neg),
@@ -73,74 +74,148 @@ def operand(value: Any) -> Any:
     return value
 
 
-def _make_binary(ufunc: Any, python: Callable[[Any, Any], Any], reflected: bool) -> Method:
-    """The method for ``self op other`` (or, reflected, ``other op self``)."""
-    op: Any = None
-    one: Any = None
-    two: Any = None
-    other_bit = 1 if reflected else 2
-
-    def method(self: GradArray, other: Any) -> Any:
-        nonlocal op, one, two
-        if self._view is not None:
-            self._view.refresh(self)
-        a, parent = self._array, self._node
-        kind = type(other)
-        if kind is GradArray:
-            if other._view is not None:
-                other._view.refresh(other)
-            b, second = other._array, other._node
-        elif kind in PLAIN:
-            b, second = other, None
+# The text of a binary operator, and of a ufunc of two inputs called by name: Python's function
+# calls and loops would cost more than the operation. In it, x1 and x2 stand in NumPy's order;
+# `one` and `two` are the variants with x1 or x2 recorded alone, `both` with both.
+_BINARY = """
+def {name}({arguments}):
+    {unpack}
+    kind1, kind2 = type(x1), type(x2)
+    if kind1 is GradArray:
+        if x1._view is not None:
+            x1._view.refresh(x1)
+        a, first = x1._array, x1._node
+        if kind2 in SCALARS:
+            b, second = x2, None
+        elif kind2 is GradArray:
+            if x2._view is not None:
+                x2._view.refresh(x2)
+            b, second = x2._array, x2._node
+        elif kind2 is NDARRAY:
+            b, second = x2, None
         else:
-            b = operand(other)
-            if b is NotImplemented:
-                return NotImplemented
-            if type(b) is GradArray:
-                return method(self, b)
-            second = None
-        result = python(b, a) if reflected else python(a, b)
-        if op is None:
-            op = compiled(_decided(ufunc))
-            one, two = op.variants[2 if reflected else 1], op.variants[3]
-        frame = _frame(1)
-        if _MODE() is not None or parent is None or op.missing or kind not in SIMPLE:
-            if reflected:
-                return elementwise(op, result, (b, a), (second, parent), frame)
-            return elementwise(op, result, (a, b), (parent, second), frame)
+            return slowly({slow})
+    else:
+        if x2._view is not None:
+            x2._view.refresh(x2)
+        b, second = x2._array, x2._node
+        if kind1 in SCALARS or kind1 is NDARRAY:
+            a, first = x1, None
+        else:
+            return slowly({slow})
+    if mode() is not None:
+        return slowly({slow})
+    result = {compute}
+    if first is None:
         if second is None:
-            variant, parents = one, (parent,)
-            if variant.code & other_bit and kind not in backend.SCALARS:
-                guards: list[Any] = []
-                b = protect(b, guards)
-                if guards:
-                    kept = variant.pack((b, a) if reflected else (a, b), result)
-                    return _node(variant.guarded, result, parents, (*kept, *guards), frame)
-        else:
-            variant, parents = two, (second, parent) if reflected else (parent, second)
-        code = variant.code
-        if code == other_bit:
-            kept = (b,)
-        elif code == 0:
-            kept = ()
-        else:
-            kept = variant.pack((b, a) if reflected else (a, b), result)
-        try:
-            shape, dtype = result.shape, result.dtype
-        except AttributeError:
-            shape, dtype = backend.describe(result)
-        return GradArray(
-            result, Node(variant, parents, kept, shape, dtype, frame.f_code, frame.f_lasti)
-        )
+            return GradArray(result, None)
+        variant, parents, code = {two}, (second,), {two}.code
+        if code & 1 and kind1 not in SCALARS:
+            return plainly(ufunc, result, a, b, first, second, frame(1))
+    elif second is None:
+        variant, parents, code = {one}, (first,), {one}.code
+        if code & 2 and kind2 not in SCALARS:
+            return plainly(ufunc, result, a, b, first, second, frame(1))
+    else:
+        variant, parents, code = {both}, (first, second), {both}.code
+    if code == 0:
+        kept = ()
+    elif code == 2:
+        kept = (b,)
+    elif code == 1:
+        kept = (a,)
+    elif code == 3:
+        kept = (a, b)
+    else:
+        kept = variant.pack((a, b), result)
+    try:
+        shape, dtype = result.shape, result.dtype
+    except AttributeError:
+        shape, dtype = describe(result)
+    f = frame(1)
+    return GradArray(result, Node(variant, parents, kept, shape, dtype, f.f_code, f.f_lasti))
+"""
 
-    return method
+
+def _plainly(
+    ufunc: Any, result: Any, a: Any, b: Any, first: Any, second: Any, frame: Any
+) -> GradArray:
+    """A plain array beside a recorded one: it is kept as a copy, or guarded."""
+    op = compiled(_decided(ufunc))
+    return elementwise(op, result, (a, b), (first, second), frame)
 
 
-def _node(op: Any, result: Any, parents: Any, kept: Any, frame: Any) -> GradArray:
-    shape, dtype = backend.describe(result)
-    return GradArray(
-        result, Node(op, parents, kept, shape, dtype, frame.f_code, frame.f_lasti)
+def _operator_text(name: str, symbol: str, reflected: bool) -> str:
+    """The source of ``__name__``: `symbol` between x1 and x2."""
+    text = _BINARY.replace("{one}", "one").replace("{two}", "two").replace("{both}", "both")
+    return text.format(
+        name=f"__{'r' if reflected else ''}{name}__",
+        arguments="x2, x1" if reflected else "x1, x2",
+        unpack="",
+        slow="x1, x2, frame(1)",
+        compute=f"a {symbol} b",
     )
+
+
+def _make_slowly(ufunc: Any, python: Callable[[Any, Any], Any], reflected: bool) -> Method:
+    """The operator for every case: lists, foreign arrays, modes, inputs without a rule."""
+
+    def slowly(x1: Any, x2: Any, frame: Any) -> Any:
+        x1, x2 = operand(x1), operand(x2)
+        if x1 is NotImplemented or x2 is NotImplemented:
+            return NotImplemented
+        a, first = current(x1) if type(x1) is GradArray else (x1, None)
+        b, second = current(x2) if type(x2) is GradArray else (x2, None)
+        return _plainly(ufunc, python(a, b), a, b, first, second, frame)
+
+    return slowly
+
+
+def _make_binary(name: str, ufunc: Any, python: Any, symbol: str, reflected: bool) -> Method:
+    """The method for ``self op other`` (or, reflected, ``other op self``)."""
+    op = compiled(_decided(ufunc))
+    slowly = _make_slowly(ufunc, python, reflected)
+    space = _space(ufunc, op, slowly)
+    exec(_operator_text(name, symbol, reflected), space)
+    return space[f"__{'r' if reflected else ''}{name}__"]  # type: ignore[no-any-return]
+
+
+def _space(ufunc: Any, op: Any, slowly: Method) -> dict[str, Any]:
+    """The names that `_BINARY` uses."""
+    return {
+        "GradArray": GradArray,
+        "NDARRAY": backend.NDARRAY,
+        "Node": Node,
+        "SCALARS": backend.SCALARS,
+        "both": op.variants[3],
+        "describe": backend.describe,
+        "frame": _frame,
+        "mode": _MODE,
+        "one": op.variants[1],
+        "plainly": _plainly,
+        "slowly": slowly,
+        "two": op.variants[2],
+        "ufunc": ufunc,
+    }
+
+
+def _make_call(ufunc: Any, op: Any) -> Method:
+    """``ufunc(x1, x2)`` as ``__array_ufunc__`` calls it; the frame is the caller's caller's."""
+
+    def slowly(x1: Any, x2: Any, frame: Any) -> Any:
+        return _any_ufunc(ufunc, "__call__", (x1, x2), {}, frame)
+
+    text = _BINARY.replace("{one}", "one").replace("{two}", "two").replace("{both}", "both")
+    text = text.format(
+        name="call_two",
+        arguments="x1, x2",
+        unpack="",
+        slow="x1, x2, frame(2)",
+        compute="ufunc(a, b)",
+    ).replace("frame(1)", "frame(2)")
+    space = _space(ufunc, op, slowly)
+    exec(text, space)
+    return space["call_two"]  # type: ignore[no-any-return]
 
 
 def _make_unary(ufunc: Any, python: Callable[[Any], Any]) -> Method:
@@ -206,6 +281,7 @@ def _power(self: GradArray, exponent: Any, modulus: Any = None) -> Any:
     return _plain_power(self, exponent)
 
 
+_CALLS: dict[Any, Method] = {}  # ufunc of two inputs -> `_BINARY` made for it
 _OPS: dict[Any, Any] = {}  # ufunc -> compiled operation, for those whose inputs all have rules
 
 
@@ -235,20 +311,11 @@ def array_ufunc(self: GradArray, ufunc: Any, method: str, *inputs: Any, **kwargs
             return GradArray(
                 result, Node(variant, (node,), kept, shape, dtype, frame.f_code, frame.f_lasti)
             )
-        values, parents = [], []
-        for value in inputs:
-            kind = type(value)
-            if kind is GradArray:
-                if value._view is not None:
-                    value._view.refresh(value)
-                values.append(value._array)
-                parents.append(value._node)
-            elif kind in PLAIN:
-                values.append(value)
-                parents.append(None)
-            else:
-                return _any_ufunc(ufunc, method, inputs, kwargs, _frame(1))
-        return elementwise(op, ufunc(*values), values, parents, _frame(1))
+        if len(inputs) == 2:
+            two = _CALLS.get(ufunc)
+            if two is None:
+                two = _CALLS[ufunc] = _make_call(ufunc, op)
+            return two(*inputs)
     return _any_ufunc(ufunc, method, inputs, kwargs, _frame(1))
 
 
@@ -379,16 +446,16 @@ def _setitem(self: GradArray, index: Any, value: Any) -> None:
 def install() -> None:
     """Put the operators and the protocols on the class."""
     global _plain_power
-    indirect = {"floordiv", "matmul", "divmod", "and", "or", "xor", "lshift", "rshift"}
-    for name, ufunc_name, python in BINARY:
+    for name, ufunc_name, python, symbol in BINARY:
         ufunc = backend.ufunc(ufunc_name)
-        for prefix, reflected in (("", False), ("r", True)):
-            method = (
-                _make_indirect(ufunc, reflected)
-                if name in indirect
-                else _make_binary(ufunc, python, reflected)
-            )
-            _put(f"__{prefix}{name}__", method)
+        for reflected in (False, True):
+            method = _make_binary(name, ufunc, python, symbol, reflected)
+            _put(method.__name__, method)
+        _put(f"__i{name}__", _make_in_place(name, ufunc))
+    for name, ufunc_name in INDIRECT:
+        ufunc = backend.ufunc(ufunc_name)
+        _put(f"__{name}__", _make_indirect(ufunc, False))
+        _put(f"__r{name}__", _make_indirect(ufunc, True))
         if name != "divmod":
             _put(f"__i{name}__", _make_in_place(name, ufunc))
     _plain_power = GradArray.__pow__  # type: ignore[attr-defined]
@@ -400,6 +467,7 @@ def install() -> None:
     _put("__setitem__", _setitem)
     _put("__array_ufunc__", array_ufunc)
     _put("__array_function__", array_function)
+    _put("__pow__", _power)
     GradArray.__array_priority__ = 1000.0  # type: ignore[attr-defined]
 
 
@@ -421,6 +489,3 @@ def _put(name: str, method: Method) -> None:
     method.__name__ = name
     method.__qualname__ = f"GradArray.{name}"
     setattr(GradArray, name, method)
-
-
-install()

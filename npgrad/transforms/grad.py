@@ -154,7 +154,7 @@ class Run:
             seeds = [seed for seed in seeds if seed[0].id in active]
         leaves: dict[int, tuple[Node, Any]] = {}
         if seeds:
-            walk = Backward(record=record, batch=batch, active=active)
+            walk = Backward(record=record, batch=batch, active=active, private=not retain)
             walk.run(
                 order,
                 [
