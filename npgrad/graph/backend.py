@@ -86,7 +86,7 @@ def library(value: Array) -> Any:
 
 def zeros(like: Array, shape: Shape, dtype: Any, layout: Shape | None = None) -> Array:
     """A buffer of zeros in the library of `like`; `layout` permutes C order, outermost first."""
-    xp = library(like)
+    xp = np if type(like) is np.ndarray or type(like) in SCALARS else library(like)
     if layout is None:
         return xp.zeros(shape, dtype)
     inverse = [0] * len(layout)
@@ -172,8 +172,6 @@ def fingerprint(array: Array, whole: bool = False) -> int:
 
 def add_into(buffer: Array, value: Array) -> Array:
     """``buffer += value`` in place; `buffer` is owned and of the right shape."""
-    if isinstance(buffer, np.ndarray):
-        return np.add(buffer, value, out=buffer, casting="unsafe")
     buffer += value
     return buffer
 

@@ -151,9 +151,11 @@ class Backward:
         buffer = self.buffer(node)
         if self.record:
             self._add_recorded(buffer, index, value)
-        elif is_basic(index):
+        elif type(index) is slice or is_basic(index):
             area = buffer[index]
-            if backend.is_scalar(area):
+            if type(area) is backend.NDARRAY:
+                area += value
+            elif backend.is_scalar(area):
                 buffer[index] = area + value
             else:
                 backend.add_into(area, value)

@@ -248,7 +248,8 @@ class General(Op):
         )
         self._keeps: dict[tuple[bool, ...], tuple[bool, ...]] = {}
         self._plans: dict[int, Plan | None] = {}
-        self.run = getattr(rule.fun, "_implementation", rule.fun)  # spares NumPy's dispatcher
+        # NumPy's dispatcher is spared, or its whole Python wrapper where the rule says how.
+        self.run = rule.run or getattr(rule.fun, "_implementation", rule.fun)
         self.template = [None if d is inspect.Parameter.empty else d for d in self.defaults]
         self.template += [None, None]
         self.slot_at = tuple(

@@ -82,7 +82,7 @@ class GetItem(Op):
 
     def spread(self, walk: Any, node: Node, g: Any, kept: tuple[Any, ...]) -> None:
         parent = node.parents[0]
-        if parent is not None and walk.wants(parent):
+        if parent is not None and (walk.active is None or parent.id in walk.active):
             walk.add_region(parent, kept[0], g)
 
     def push(self, walk: Any, node: Node, tangents: list[Any], kept: tuple[Any, ...]) -> Any:
@@ -94,22 +94,36 @@ GETITEM = GetItem()
 
 def getitem(handle: GradArray, index: Any, frame: FrameType) -> Any:
     """``handle[index]``, recorded; a view is linked to its root, as NumPy's is."""
-    index = normalise(index)
-    array, node = region(handle)
+    kind = type(index)
+    simple = kind is int or kind is slice
+    if not simple:
+        index = normalise(index)
+    if handle._view is None:
+        array, node = handle._array, handle._node
+    else:
+        array, node = region(handle)
     result = array[index]
+    kept = (index,)
     if node is not None:
         mode = _MODE()
         if mode is not None and not mode.recording:
             node = None
         else:
-            shape, dtype = backend.describe(result)
-            code, lasti = frame.f_code, frame.f_lasti
-            node = Node(GETITEM, (node,), (index,), shape, dtype, code, lasti)
+            node = Node(
+                GETITEM,
+                (node,),
+                kept,
+                result.shape,
+                result.dtype,
+                frame.f_code,
+                frame.f_lasti,
+            )
             if mode is not None:
                 note(node, result)
     made = GradArray(result, node)
-    if not backend.is_scalar(result) and is_basic(index):
-        link(made, handle, GETITEM, (index,))
+    if type(result) is backend.NDARRAY or not backend.is_scalar(result):
+        if simple or is_basic(index):
+            link(made, handle, GETITEM, kept)
     return made
 
 
@@ -338,7 +352,7 @@ def fill(handle: GradArray, made: Any, frame: FrameType) -> None:
     if backend.is_scalar(array):
         array = backend.library(array).asarray(array)
     view = handle._view
-    if view is not None and view.step is not None:
+    if view is not None and view.op is not None:
         layout = _layout(handle)
         write(handle, PUT, ALL, array, node, _put, (shape, layout, None), frame.f_code, frame.f_lasti)
     else:

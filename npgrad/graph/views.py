@@ -54,38 +54,35 @@ class Root:
         self.version += 1
 
 
-class Step:
-    """One view operation, replayable on any array: storage, cotangents, tangents."""
-
-    __slots__ = ("kept", "op")
-
-    def __init__(self, op: Any, kept: tuple[Any, ...]) -> None:
-        self.op = op
-        self.kept = kept
-
-    def __call__(self, array: Any) -> Any:
-        return self.op.replay(array, self.kept)
-
-
 class View:
-    """How a handle sees its root: through `parent`'s view and one more step."""
+    """How a handle sees its root: through `parent`'s view and one more step.
 
-    __slots__ = ("parent", "root", "step", "version")
+    The step is an operation and what it keeps, replayable on any array: storage, cotangents,
+    tangents. A root's own handle has no parent and no step.
+    """
 
-    def __init__(self, root: Root, parent: View | None, step: Step | None) -> None:
+    __slots__ = ("kept", "op", "parent", "root", "version")
+
+    def __init__(self, root: Root, parent: View | None, op: Any, kept: tuple[Any, ...]) -> None:
         self.root = root
         self.parent = parent
-        self.step = step
+        self.op = op
+        self.kept = kept
         self.version = root.version
 
-    def path(self) -> tuple[Step, ...]:
+    def __call__(self, array: Any) -> Any:
+        """This view's step on another array."""
+        return self.op.replay(array, self.kept)
+
+    def path(self) -> tuple[View, ...]:
         """The steps from the root to here."""
         steps = []
         view: View | None = self
-        while view is not None and view.step is not None:
-            steps.append(view.step)
+        while view is not None and view.op is not None:
+            steps.append(view)
             view = view.parent
-        return tuple(reversed(steps))
+        steps.reverse()
+        return tuple(steps)
 
     def peek(self) -> Any:
         """The region itself, for a look that keeps nothing."""
@@ -106,7 +103,7 @@ class View:
 
     def first_node(self) -> Node | None:
         """The node of the root before any write, for the root's own handles."""
-        return self.root.first if self.step is None else None
+        return self.root.first if self.op is None else None
 
     def refresh(self, handle: GradArray) -> None:
         """Bring `handle` up to the newest version of the root."""
@@ -130,15 +127,17 @@ def lend(root: Root, array: Any) -> Any:
 def view_of(handle: GradArray) -> View:
     """The view of `handle`, with a root made for it if it had none."""
     if handle._view is None:
-        handle._view = View(Root(handle._array, handle._node), None, None)
+        handle._view = View(Root(handle._array, handle._node), None, None, ())
     return handle._view  # type: ignore[no-any-return]
 
 
 def link(result: GradArray, source: GradArray, op: Any, kept: tuple[Any, ...]) -> None:
     """Make `result`, whose array is a view of `source`'s, a handle of the same root."""
-    parent = view_of(source)
-    result._view = View(parent.root, parent, Step(op, kept))
-    result._array = lend(parent.root, result._array)
+    parent = source._view or view_of(source)
+    root = parent.root
+    result._view = View(root, parent, op, kept)
+    if root.version:
+        result._array = lend(root, result._array)
 
 
 def region(handle: GradArray) -> tuple[Any, Node | None]:
@@ -146,7 +145,7 @@ def region(handle: GradArray) -> tuple[Any, Node | None]:
     view = handle._view
     if view is not None and view.root.version and view.version != view.root.version:
         return view.trace()  # type: ignore[no-any-return]
-    if view is not None and view.root.version and view.step is None:
+    if view is not None and view.root.version and view.op is None:
         return view.root.array, view.root.node
     return handle._array, handle._node
 
