@@ -1,12 +1,11 @@
-"""Products and sums: matmul, dot, inner, outer, tensordot, kron, cross, vecdot and their family.
+"""Products and sums: dot, inner, outer, tensordot, kron, cross, multi_dot.
 
-``einsum`` has its own chapter. The rules are transposes; for complex numbers the graph conjugates
-round them, except where NumPy itself conjugates an argument (vdot, vecdot, vecmat): those are
-adjoints under Re(vdot), and not holomorphic.
+``einsum`` has its own chapter, as has what broadcasts, `matmul`. The rules are transposes; for
+complex numbers the graph conjugates round them, except for vdot, which conjugates an argument
+itself: its rules are adjoints under Re(vdot), and not holomorphic.
 
-Speed: no transposed copy is made where BLAS can read the transposed view; a weight that was
-broadcast against a batch gets its cotangent by one flattened product instead of one a batch element
-and a sum; where one operand is a vector, an outer product is enough.
+Speed: no transposed copy is made where BLAS can read the transposed view, and of two orders of a
+product the one is taken that leaves the result in its place.
 
 Rules may use ``g``, ``shape`` and NumPy's own parameter names. ``g`` may carry leading batch axes.
 """
@@ -19,238 +18,17 @@ from typing import Any
 import numpy as np
 
 from npgrad.primitives import primitive
-from npgrad.rules.indexing import as_array, each_row, into, negative_axis, positive_axis
+from npgrad.rules.indexing import as_array, each_row, into, positive_axis
+from npgrad.rules.matmul import conj, last
 from npgrad.table import bilinear, composed, reverse
 
 Array = Any
 Shape = tuple[int, ...]
 
-UFUNC_KEYWORDS = "casting='same_kind', order='K', dtype=None, subok=True, signature=None"
-IGNORED = ("casting", "order", "dtype", "subok", "signature")
-
 
 def ndim_of(value: Any) -> int:
     """Dimensions of an operand that may be a Python number."""
     return getattr(value, "ndim", 0)
-
-
-def last(count: int) -> range:
-    """The last `count` axes."""
-    return range(-count, 0)
-
-
-def conj(g: Array) -> Array:
-    """``conj``, without the copy that NumPy makes of real numbers."""
-    return g.conj() if g.dtype.kind == "c" else g
-
-
-# ---------------------------------------------------------------------------------------- matmul
-def matmul_left(g: Array, x2: Array, shape: Shape) -> Array:
-    """Cotangent of the left factor, of `shape`: g times x2 transposed."""
-    if x2.ndim == 1:
-        return g * x2 if g.ndim == 0 else g[..., None] * x2
-    right = x2.swapaxes(-1, -2)
-    if len(shape) == 1:
-        return g @ right if x2.ndim == 2 else (g[..., None, :] @ right)[..., 0, :]
-    if len(shape) == 2 < x2.ndim == g.ndim:
-        summed = (*range(x2.ndim - 2), x2.ndim - 1)
-        return np.tensordot(g, x2, (summed, summed))
-    return g @ right
-
-
-def matmul_right(g: Array, x1: Array, shape: Shape) -> Array:
-    """Cotangent of the right factor, of `shape`: x1 transposed times g."""
-    if x1.ndim == 1:
-        if len(shape) == 1:
-            return g * x1 if g.ndim == 0 else g[..., None] * x1
-        return x1[:, None] * g[..., None, :]
-    if len(shape) == 1:
-        if x1.ndim == 2:
-            return g @ x1
-        if g.ndim == x1.ndim - 1:
-            return g.reshape(-1) @ x1.reshape(-1, shape[0])
-        return (g[..., None, :] @ x1)[..., 0, :]
-    if len(shape) == 2 < x1.ndim == g.ndim:
-        return x1.reshape(-1, shape[0]).swapaxes(0, 1) @ g.reshape(-1, shape[1])
-    return x1.swapaxes(-1, -2) @ g
-
-
-def core_axes(entry: Any) -> tuple[int, ...]:
-    """One entry of a gufunc's ``axes=``."""
-    return tuple(entry) if isinstance(entry, tuple | list) else (entry,)
-
-
-def absent(axes: Any) -> bool:
-    """Whether ``axes=`` or ``axis=`` was left out."""
-    return axes is np._NoValue or axes is None
-
-
-def to_end(x: Array, axes: tuple[int, ...], ndim: int) -> Array:
-    """`x`, of `ndim` dimensions behind its batch axes, with `axes` moved to the end."""
-    return np.moveaxis(x, tuple(negative_axis(axis, ndim) for axis in axes), last(len(axes)))
-
-
-def from_end(x: Array, axes: tuple[int, ...], ndim: int) -> Array:
-    """Inverse of `to_end`."""
-    return np.moveaxis(x, last(len(axes)), tuple(negative_axis(axis, ndim) for axis in axes))
-
-
-def permuted(shape: Shape, axes: tuple[int, ...]) -> Shape:
-    """`shape` with `axes` moved to the end."""
-    own = tuple(axis % len(shape) for axis in axes)
-    rest = tuple(extent for axis, extent in enumerate(shape) if axis not in own)
-    return rest + tuple(shape[axis] for axis in own)
-
-
-def with_axes(rule: Any, g: Array, other: Array, shape: Shape, axes: Any, own: int) -> Array:
-    """`rule` for core axes in other places; `own` is the operand that gets the cotangent."""
-    mine, its = core_axes(axes[own]), core_axes(axes[1 - own])
-    result = core_axes(axes[2]) if len(axes) > 2 else ()
-    batch = max(len(shape) - len(mine), other.ndim - len(its))
-    g = to_end(g, result, batch + len(result))
-    part = rule(g, to_end(other, its, other.ndim), permuted(shape, mine))
-    return from_end(part, mine, len(shape))
-
-
-def matmul_left_axes(g: Array, x2: Array, shape: Shape, axes: Any) -> Array:
-    """`matmul_left`, with ``axes=``."""
-    if absent(axes):
-        return matmul_left(g, x2, shape)
-    return with_axes(matmul_left, g, x2, shape, axes, 0)
-
-
-def matmul_right_axes(g: Array, x1: Array, shape: Shape, axes: Any) -> Array:
-    """`matmul_right`, with ``axes=``."""
-    if absent(axes):
-        return matmul_right(g, x1, shape)
-    return with_axes(matmul_right, g, x1, shape, axes, 1)
-
-
-def axes_keyword(axes: Any) -> dict[str, Any]:
-    """``axes=``, if it was given."""
-    return {} if absent(axes) else {"axes": axes}
-
-
-def gufunc(function: Any, left: Any, right: Any, *, holomorphic: bool = True) -> None:
-    """Decide a product that takes ``axes=``, which must not be passed on when it was left out."""
-    reverse(
-        function,
-        {"x1": left, "x2": right},
-        {
-            "x1": lambda g, x2, shape, axes: each_row(
-                lambda row: function(row, x2, **axes_keyword(axes)), g, shape
-            ),
-            "x2": lambda g, x1, shape, axes: each_row(
-                lambda row: function(x1, row, **axes_keyword(axes)), g, shape
-            ),
-        },
-        signature=f"x1, x2, /, out=None, *, axes=no_value, {UFUNC_KEYWORDS}",
-        ignores=IGNORED,
-        holomorphic=holomorphic,
-        batched=True,
-    )
-
-
-gufunc(np.matmul, matmul_left_axes, matmul_right_axes)
-composed(np.linalg.matmul)
-
-
-# ------------------------------------------------------------- vecdot and the products by vectors
-def vecdot_axes(axes: Any, axis: Any, keepdims: bool) -> tuple[int, int, int | None]:
-    """The summed axis of each operand, and the one that is kept in the result."""
-    if not absent(axes):
-        first, second, *result = (core_axes(entry) for entry in axes)
-        kept = result[0][0] if result and result[0] else -1
-        return first[0], second[0], kept if keepdims else None
-    summed = -1 if absent(axis) else axis
-    return summed, summed, summed if keepdims else None
-
-
-def vecdot_part(
-    g: Array, other: Array, shape: Shape, own: int, axes: Any, axis: Any, keepdims: bool
-) -> Array:
-    """Multiply g by the other operand, along the summed axis."""
-    places = vecdot_axes(axes, axis, keepdims)
-    mine, its, kept = places[own], places[1 - own], places[2]
-    ndim = max(len(shape), other.ndim)
-    g = g[..., None] if kept is None else to_end(g, (kept,), ndim)
-    part = g * to_end(other, (its,), other.ndim)
-    return from_end(part, (mine,), len(shape)) if mine != -1 else part
-
-
-reverse(
-    np.vecdot,
-    {
-        "x1": lambda g, x2, shape, axes, axis, keepdims: vecdot_part(
-            conj(g), x2, shape, 0, axes, axis, keepdims
-        ),
-        "x2": lambda g, x1, shape, axes, axis, keepdims: vecdot_part(
-            g, x1, shape, 1, axes, axis, keepdims
-        ),
-    },
-    {
-        "x1": lambda g, x2, shape, axes, axis, keepdims: each_row(
-            lambda row: np.vecdot(row, x2, **vecdot_keywords(axes, axis, keepdims)), g, shape
-        ),
-        "x2": lambda g, x1, shape, axes, axis, keepdims: each_row(
-            lambda row: np.vecdot(x1, row, **vecdot_keywords(axes, axis, keepdims)), g, shape
-        ),
-    },
-    signature=(
-        f"x1, x2, /, out=None, *, axes=no_value, axis=no_value, keepdims=False, {UFUNC_KEYWORDS}"
-    ),
-    ignores=IGNORED,
-    holomorphic=False,
-    batched=True,
-)
-
-
-def vecdot_keywords(axes: Any, axis: Any, keepdims: bool) -> dict[str, Any]:
-    """Those of ``axes=``, ``axis=``, ``keepdims=`` that were given."""
-    given = {"axes": axes, "axis": axis, "keepdims": keepdims or None}
-    return {name: value for name, value in given.items() if not absent(value)}
-
-
-composed(np.linalg.vecdot)
-
-
-def outer_last(column: Array, row: Array) -> Array:
-    """Outer products of the last axes."""
-    return column[..., :, None] * row[..., None, :]
-
-
-if hasattr(np, "matvec"):  # NumPy 2.2
-    # A matrix (m, n) times a vector (n); nothing is conjugated.
-    def matvec_left(g: Array, x2: Array, shape: Shape, axes: Any) -> Array:
-        """Outer products of g with the vectors."""
-        if absent(axes):
-            return outer_last(g, x2)
-        return with_axes(lambda g, x2, shape: outer_last(g, x2), g, x2, shape, axes, 0)
-
-    def matvec_right(g: Array, x1: Array, shape: Shape, axes: Any) -> Array:
-        """The transposed matrices times g."""
-        if absent(axes):
-            return np.matvec(x1.swapaxes(-1, -2), g)
-        return with_axes(
-            lambda g, x1, shape: np.matvec(x1.swapaxes(-1, -2), g), g, x1, shape, axes, 1
-        )
-
-    gufunc(np.matvec, matvec_left, matvec_right)
-
-    # A conjugated vector (n) times a matrix (n, m).
-    def vecmat_left(g: Array, x2: Array, shape: Shape, axes: Any) -> Array:
-        """The matrices times conj(g)."""
-        if absent(axes):
-            return np.matvec(x2, conj(g))
-        return with_axes(lambda g, x2, shape: np.matvec(x2, g), conj(g), x2, shape, axes, 0)
-
-    def vecmat_right(g: Array, x1: Array, shape: Shape, axes: Any) -> Array:
-        """Outer products of the vectors with g."""
-        if absent(axes):
-            return outer_last(x1, g)
-        return with_axes(lambda g, x1, shape: outer_last(x1, g), g, x1, shape, axes, 1)
-
-    gufunc(np.vecmat, vecmat_left, vecmat_right, holomorphic=False)
 
 
 # ------------------------------------------------------------------------- tensordot, dot, inner
@@ -272,10 +50,13 @@ def back_through_tensordot(
     has the free axes of `other`.
     """
     free = [axis for axis in range(other.ndim) if axis not in its]
-    product = np.tensordot(g, other, (g_axes, free))
-    # What is left: batch axes, my free axes in order, then the summed axes in the order of `its`.
-    have = [axis for axis in range(ndim) if axis not in mine]
-    have += [mine[i] for i in sorted(range(len(its)), key=its.__getitem__)]
+    kept = [axis for axis in range(ndim) if axis not in mine]
+    summed = [mine[i] for i in sorted(range(len(its)), key=its.__getitem__)]
+    batched = g.ndim > len(free) + len(kept)
+    if not batched and kept and summed and summed[0] < kept[0]:  # leaves no transposed result
+        product, have = np.tensordot(other, g, (free, g_axes)), summed + kept
+    else:
+        product, have = np.tensordot(g, other, (g_axes, free)), kept + summed
     if have == sorted(have):
         return product
     batch = product.ndim - ndim

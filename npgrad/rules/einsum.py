@@ -27,8 +27,8 @@ from typing import Any
 import numpy as np
 
 from npgrad.primitives import primitive
+from npgrad.rules.diagonals import embed_diagonal
 from npgrad.rules.indexing import as_array, into
-from npgrad.rules.shape import embed_diagonal
 from npgrad.table import composed, linear, reverse
 
 Array = Any
@@ -53,7 +53,8 @@ def one_form(text: str, ndims: tuple[int, ...]) -> str:
     inputs = before.split(",")
     if len(inputs) != len(ndims):
         raise ValueError(
-            f"einstein sum subscripts {text!r} are for {len(inputs)} operands, {len(ndims)} were given"
+            f"einstein sum subscripts {text!r} are for {len(inputs)} operands, "
+            f"{len(ndims)} were given"
         )
     if not arrow:
         single = sorted(label for label in set(before) - {",", "."} if before.count(label) == 1)

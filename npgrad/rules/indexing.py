@@ -19,6 +19,7 @@ from npgrad.primitives import primitive
 from npgrad.table import composed, linear
 
 Array = Any
+Axes = int | tuple[int, ...] | None
 Shape = tuple[int, ...]
 
 # From about this many numbers on the compiled kernel is faster than np.add.at, its import included.
@@ -40,6 +41,12 @@ def positive_axis(axis: int, ndim: int) -> int:
     if not -ndim <= axis < ndim:
         raise np.exceptions.AxisError(axis, ndim)
     return axis % ndim
+
+
+def axes_tuple(axis: Axes, ndim: int) -> tuple[int, ...]:
+    """`axis`, one or several, counted from the end."""
+    axes: Any = axis if isinstance(axis, tuple | list) else (axis,)
+    return tuple(negative_axis(one, ndim) for one in axes)
 
 
 def each_row(push: Callable[[Array], Array], g: Array, shape: Shape) -> Array:
@@ -139,7 +146,7 @@ def take_along_transpose(g: Array, shape: Shape, indices: Array, axis: int | Non
     starts = np.arange(math.prod(lines)).reshape((*lines, 1)) * length
     flat = scatter_add(
         moved.reshape((*batch, -1)),
-        (index % max(length, 1) + starts).reshape(-1),
+        (np.where(index < 0, index + length, index) + starts).reshape(-1),
         math.prod(lines) * length,
         -1,
     )
@@ -195,6 +202,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
     ndim = arr.ndim
     axis = positive_axis(axis, ndim)
     length = arr.shape[axis]
+    where: Any
     if isinstance(obj, slice):
         where = np.arange(*obj.indices(length), dtype=np.intp)
     else:

@@ -52,7 +52,7 @@ reverse(
 
 
 def polyval(p: Any, x: Any) -> Any:
-    """``np.polyval``; a polynomial inserted into a polynomial, or rows of coefficients, by steps."""
+    """``np.polyval``; a polynomial put into a polynomial, or rows of coefficients, by steps."""
     p = as_array(p)
     if isinstance(x, np.poly1d):
         y: Any = 0
@@ -69,7 +69,7 @@ def polyval(p: Any, x: Any) -> Any:
 composed(np.polyval, polyval)
 
 
-# ------------------------------------------------------------------------- derivatives and integrals
+# ----------------------------------------------------------------------- derivatives, integrals
 def polyder(p: Any, m: int = 1) -> Array:
     """``np.polyder``."""
     m = int(m)
@@ -290,7 +290,7 @@ def polygrid2d(x: Any, y: Any, c: Any) -> Array:
 
 @on_missing
 def decide_polynomial(fun: Any) -> bool:
-    """The two functions of numpy.polynomial that dispatch; importing it takes 10 ms, so not before."""
+    """The two functions of numpy.polynomial that dispatch; it takes 10 ms to import, so not now."""
     bodies = {"polyval2d": polyval2d, "polygrid2d": polygrid2d}
     if getattr(fun, "__module__", None) != "numpy.polynomial.polynomial":
         return False

@@ -1,9 +1,9 @@
-"""Movement: reshape, transpose, flip, roll, repeat, diagonals, windows: transposes of linear maps.
+"""Movement: reshape, transpose, flip, roll, repeat, split, windows: transposes of linear maps.
 
 Functions whose result can be a view of the argument are primitives declared ``view=True``, or are
-composed of such and of slices, so that a recorded view aliases as NumPy's does. Padding has its own
-chapter, `padding`; joining and cutting apart are in `joining` (its inverse, `np.split`, is here,
-because the pieces are views).
+composed of such and of slices, so that a recorded view aliases as NumPy's does. Cutting apart
+(`np.split`) is here too, because the pieces are views; joining, padding and diagonals have chapters
+of their own.
 
 Rules may use ``g``, ``shape`` and NumPy's own parameter names; g may carry leading batch axes, so
 axes are counted from the end.
@@ -11,24 +11,25 @@ axes are counted from the end.
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
 import numpy as np
 
 from npgrad.primitives import primitive
-from npgrad.rules.indexing import as_array, negative_axis, positive_axis, scatter
+from npgrad.rules.indexing import (
+    Axes,
+    as_array,
+    axes_tuple,
+    negative_axis,
+    positive_axis,
+    scatter,
+)
 from npgrad.table import composed, linear, reverse
 
 Array = Any
-Axes = int | tuple[int, ...] | None
 Shape = tuple[int, ...]
-
-
-def axes_tuple(axis: Axes, ndim: int) -> tuple[int, ...]:
-    """`axis`, one or several, counted from the end."""
-    axes = axis if isinstance(axis, tuple | list) else (axis,)
-    return tuple(negative_axis(one, ndim) for one in axes)
 
 
 def with_batch(g: Array, ndim: int, shape: Shape) -> Array:
@@ -38,7 +39,8 @@ def with_batch(g: Array, ndim: int, shape: Shape) -> Array:
 
 # ----------------------------------------------------------------------------- reshape and ravel
 # Other orders than "C" are transposes round a reshape in order "C": copies and views fall as
-# NumPy's do, and batch axes stay in front. `target` is NumPy's `shape`, a name that rules cannot use.
+# NumPy's do, and batch axes stay in front. `target` is NumPy's ``shape``, a name that means the
+# argument's own shape in a rule.
 @primitive
 def reshape_rows(a: Array, target: Shape, copy: bool | None = None) -> Array:
     """``np.reshape`` in order "C"."""
@@ -81,11 +83,13 @@ def reshape(
     target = tuple(shape) if hasattr(shape, "__len__") else (shape,)
     if order == "C":
         return reshape_rows(a, target, copy)
-    a = as_array(a)
+    a, order = as_array(a), order.upper()
     if order == "A":
         order = "F" if a.flags.fnc else "C"
+    if order == "C":
+        return reshape_rows(a, target, copy)
     if order != "F":
-        return reshape_rows(a, target, copy) if order == "C" else np.reshape(0.0, 1, order=order)
+        raise ValueError(f"order {order!r} is not permitted for reshaping")
     return np.transpose(reshape_rows(np.transpose(a), target[::-1], copy))
 
 
@@ -93,12 +97,14 @@ def ravel(a: Any, order: str = "C") -> Array:
     """``np.ravel``; order "K" takes the axes from the widest stride to the narrowest."""
     if order == "C":
         return ravel_rows(a)
-    a = as_array(a)
+    a, order = as_array(a), order.upper()
     if order == "F" or (order == "A" and a.flags.fnc):
         return ravel_rows(np.transpose(a))
     if order == "K":
         steps = a.strides
         return ravel_rows(np.transpose(a, sorted(range(a.ndim), key=lambda i: -abs(steps[i]))))
+    if order not in ("A", "C"):
+        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
     return ravel_rows(a)
 
 
@@ -344,70 +350,6 @@ linear(np.tile, transpose={"A": untile}, batched=True)
 linear(np.repeat, transpose=unrepeat, batched=True)
 
 
-# ---------------------------------------------------------------------- diagonals and triangles
-@primitive
-def embed_diagonal(v: Array, rows: int, columns: int, offset: int = 0) -> Array:
-    """Zeros of ``(..., rows, columns)`` with the last axis of `v` on the diagonal `offset`."""
-    lead = v.shape[:-1]
-    flat = np.zeros_like(v, shape=(*lead, rows * columns))
-    start = offset if offset >= 0 else -offset * columns
-    flat[..., start : start + v.shape[-1] * (columns + 1) : columns + 1] = v
-    return flat.reshape((*lead, rows, columns))
-
-
-def undiagonal(g: Array, shape: Shape, offset: int, axis1: int, axis2: int) -> Array:
-    """Transpose of ``np.diagonal``."""
-    first, second = axes_tuple((axis1, axis2), len(shape))
-    full = embed_diagonal(g, shape[first], shape[second], offset)
-    if (first, second) == (-2, -1):
-        return full
-    return np.moveaxis(full, (-2, -1), (first, second))
-
-
-def untrace(g: Array, shape: Shape, offset: int, axis1: int, axis2: int) -> Array:
-    """Transpose of ``np.trace``: g along the diagonal."""
-    rows, columns = shape[axis1], shape[axis2]
-    count = max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
-    along = np.broadcast_to(g[..., None], (*g.shape, count))
-    return undiagonal(along, shape, offset, axis1, axis2)
-
-
-linear(
-    embed_diagonal,
-    transpose=lambda g, offset: np.diagonal(g, offset, -2, -1),
-    ignores=("rows", "columns"),
-    batched=True,
-)
-linear(np.diagonal, transpose=undiagonal, batched=True, view=True)
-linear(np.trace, transpose=untrace, ignores=("dtype",), batched=True)
-
-
-def diag(v: Any, k: int = 0) -> Array:
-    """``np.diag``: builds a matrix from a vector, takes the diagonal (a view) of a matrix."""
-    v = as_array(v)
-    if v.ndim == 2:
-        return np.diagonal(v, k)
-    if v.ndim != 1:
-        raise ValueError("Input must be 1- or 2-d.")
-    side = v.shape[0] + abs(k)
-    return embed_diagonal(v, side, side, k)
-
-
-def diagflat(v: Any, k: int = 0) -> Array:
-    """``np.diagflat``."""
-    flat = np.ravel(as_array(v))
-    side = flat.shape[0] + abs(k)
-    return embed_diagonal(flat, side, side, k)
-
-
-composed(np.diag, diag)
-composed(np.diagflat, diagflat)
-composed(np.linalg.diagonal)
-composed(np.linalg.trace)
-linear(np.tril, transpose=lambda g, k: np.tril(g, k), batched=True)
-linear(np.triu, transpose=lambda g, k: np.triu(g, k), batched=True)
-
-
 # ------------------------------------------------------------------------------ pieces and windows
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
     """``np.array_split``: slices, which are views."""
@@ -423,7 +365,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array
         size, longer = divmod(length, sections)
         cuts = [i * size + min(i, longer) for i in range(sections + 1)]
     before = (slice(None),) * axis
-    return [ary[(*before, slice(a, b))] for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
+    return [ary[(*before, slice(a, b))] for a, b in itertools.pairwise(cuts)]
 
 
 composed(np.array_split, array_split)
