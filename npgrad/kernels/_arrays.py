@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -10,10 +10,11 @@ from npgrad.kernels._compile import available
 
 __all__ = ["SMALL", "Array", "chunk_count", "matrix", "usable"]
 
-Array = np.ndarray[Any, Any]
+# NumPy's arrays; in a reference also recorded ones and those of other libraries.
+Array: TypeAlias = Any
 
-# Elements from which a kernel is taken. A kernel call costs 2 us, so it would win from a few hundred
-# on; but the first one of a process loads Numba (0.5 s), which small programs should not pay for.
+# Elements from which a kernel is taken. A kernel call costs 2 us, so it would win from a few
+# hundred on; but the first of a process loads Numba (0.5 s), and small programs should not pay it.
 SMALL = 4096
 
 

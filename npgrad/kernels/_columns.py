@@ -6,7 +6,7 @@
     grad input   gx = the columns W' g, each entry added to where it came from
 
 One image at a time (a few small ones together for grad weight), so that the columns stay in the
-cache; groups one after the other. A 1x1 filter of stride 1 without padding: the image is the matrix.
+cache; groups one after the other. For a 1x1 filter of stride 1 the image itself is the matrix.
 """
 
 from __future__ import annotations

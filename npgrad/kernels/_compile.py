@@ -105,7 +105,7 @@ class ByType:
                 def choose(x: Any) -> Any:
                     return bodies.get(x)
 
-                options = {k: v for k, v in self.single.options.items() if k != "cache"}
+                options: Any = {k: v for k, v in self.single.options.items() if k != "cache"}
                 overload(stub, strict=False, jit_options=options)(choose)
                 self.result = stub
         return self.result

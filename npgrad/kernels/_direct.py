@@ -1,4 +1,4 @@
-"""Convolution with few channels a group (depthwise, grouped): taps one after the other, along the row.
+"""Convolution with few channels a group (depthwise, grouped): tap after tap, along the row.
 
     y[n, o, p, :] += w[o, c, i, j] x[n, c, p sh + i dh - top, (j dw - left) + sw (0, 1, 2, ...)]
 
@@ -57,7 +57,7 @@ def _forward(start, stop, x, w, stride, dilation, groups, y):  # type: ignore[no
 
 @njit(fastmath={"contract", "reassoc", "nsz"})
 def _weight(start, stop, g, x, stride, dilation, groups, parts):  # type: ignore[no-untyped-def]
-    """The cotangent of the filters from one image and group each, into ``parts[n]``; x is padded."""
+    """The cotangent of the filters from an image and a group, in ``parts[n]``; x is padded."""
     sh, sw = stride
     dh, dw = dilation
     out = g.shape[1] // groups

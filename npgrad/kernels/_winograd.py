@@ -3,8 +3,8 @@
 A tile of 4x4 outputs sees 6x6 inputs. With the points 0, 1, -1, 2, -2 and infinity (A. Lavin and
 S. Gray, 2015)
 
-    forward      y  = A' [ (G w G') * (B' x B) ] A        summed over channels: 36 products (o c)(c t)
-    grad weight  gW = E' [ (F g F') * (B' x B) ] E        summed over tiles:    36 products (o t)(t c)
+    forward      y  = A' [ (G w G') * (B' x B) ] A      summed over channels: 36 products (o c)(c t)
+    grad weight  gW = E' [ (F g F') * (B' x B) ] E      summed over tiles: 36 products (o t)(t c)
 
 where t counts the tiles of all images; F(3x3, 4x4) of the second line shares B with the first. In
 float32 the error is 1e-6 to 1e-5 of the largest output, about ten times that of the plain sum.
@@ -53,7 +53,7 @@ def suits(x_shape: Shape, w_shape: Shape, geometry: Any) -> bool:
 
 @njit(fastmath={"contract", "nsz"})
 def _image_tiles(start, stop, x, top, left, rows, columns, tiles):  # type: ignore[no-untyped-def]
-    """B' x B of the tiles of images and channels ``start <= n C + c < stop``: ``tiles[k, c, t]``."""
+    """B' x B of the tiles of images and channels ``start <= n C + c < stop``."""
     channels, height, width = x.shape[1:]
     two = x.dtype.type(2)
     four = x.dtype.type(4)

@@ -1,7 +1,7 @@
 """Elementwise activations and their backwards, each one pass over memory.
 
 Each backward is ``g`` times the derivative, from x or from y, whichever is cheaper. The references
-hold for any array library that answers NumPy's functions; `erf` has none in NumPy and carries its own.
+hold for any array library that answers NumPy's functions; NumPy has no erf, so it stands here.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ ROOT_HALF = float(np.sqrt(0.5))
 DENSITY = float(1 / np.sqrt(2 * np.pi))  # of the standard normal distribution, at 0
 TWO_OVER_ROOT_PI = float(2 / np.sqrt(np.pi))
 
-# erf(x) / x - 1 in x**2 up to 1 and e**(x**2) erfc(x) in (x - 3) / (x + 3) from 1 to 6; see vector_math
+# erf(x) / x - 1 in x**2 up to 1, e**(x**2) erfc(x) in (x - 3) / (x + 3) from 1 to 6: vector_math
 _NEAR = (
     5.960685338520971e-11, -1.137495573607015e-09, 1.466032872274226e-08, -1.6350396222864617e-07,
     1.64610084778027e-06, -1.4925595772180906e-05, 0.0001205533113295582, -0.0008548326981425542,
@@ -165,7 +165,7 @@ def softplus_grad_reference(g: Array, x: Array) -> Array:
 
 # -- kernels ---------------------------------------------------------------------------------------
 
-# Each kernel cuts its range out first: of an index that starts at 0 LLVM knows that it is not negative,
+# Each kernel cuts its range out first: an index that starts at 0 is never negative, as LLVM sees,
 # and 1e6 float32 take 0.29 ms instead of the 0.50 ms of gathers and scatters.
 _fast = njit(fastmath={"contract", "nsz"})
 

@@ -109,7 +109,7 @@ def conv2d_grad_weight_reference(g: Array, x: Array, shape: Shape, geometry: Geo
 
 def _way(x_shape: Shape, w_shape: Shape, geometry: Geometry) -> Any:
     """The module that takes this case; see the table above."""
-    out, channels, height, width = w_shape
+    _, channels, height, width = w_shape
     if geometry.groups > 1 and channels * height * width <= _direct.LARGEST:
         return _direct
     if geometry.groups == 1 and _winograd.suits(x_shape, w_shape, geometry):

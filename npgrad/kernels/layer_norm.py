@@ -4,9 +4,9 @@
     gx = r (h - mean(h) - xhat mean(h xhat))              h = g w
     gw = sum of g xhat over rows                          gb = sum of g over rows
 
-The backward recomputes mean and r from the row while it lies in the cache: nothing but x is kept, and
-x and g are read from memory once. Sums over rows go through one partial row a chunk of rows; the
-chunks depend on the shape alone, so does the result.
+The backward recomputes mean and r from the row while it lies in the cache: nothing but x is kept,
+and x and g are read from memory once. Sums over rows go through one partial row a chunk of rows;
+the chunks depend on the shape alone, so does the result.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def layer_norm_grad(g: Array, x: Array, weight: Array, eps: float) -> tuple[Arra
     width = x.shape[-1]
     rows = matrix(x, width)
     gx = np.empty_like(rows)
-    chunks = chunk_count(*rows.shape[:1], rows.size)
+    chunks = chunk_count(len(rows), rows.size)
     chunk = -(-len(rows) // chunks)
     sums = np.empty((chunks, 2, width), x.dtype)
     weight = np.ascontiguousarray(weight)

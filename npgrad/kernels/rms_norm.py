@@ -93,7 +93,7 @@ def rms_norm_grad(g: Array, x: Array, weight: Array, eps: float) -> tuple[Array,
     width = x.shape[-1]
     rows = matrix(x, width)
     gx = np.empty_like(rows)
-    chunks = chunk_count(*rows.shape[:1], rows.size)
+    chunks = chunk_count(len(rows), rows.size)
     chunk = -(-len(rows) // chunks)
     sums = np.empty((chunks, width), x.dtype)
     weight = np.ascontiguousarray(weight)

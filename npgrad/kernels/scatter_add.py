@@ -11,7 +11,7 @@ depends on the sizes alone.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -19,9 +19,9 @@ from npgrad.errors import OutOfRange
 from npgrad.kernels._compile import available, njit
 from npgrad.kernels._threads import spread
 
-__all__ = ["check_index", "scatter_rows", "scatter_rows_reference"]
+__all__ = ["check_index", "scatter_rows", "scatter_rows_reference", "sum_rows"]
 
-Array = np.ndarray[Any, Any]
+Array: TypeAlias = Any
 
 # Below this many elements np.add.at is as fast as reaching the kernel.
 SMALL = 512
@@ -111,7 +111,7 @@ def _columns(start, stop, block, g, index, out):  # type: ignore[no-untyped-def]
             row[j] += add[j]
 
 
-def _sum_rows(g: Array, index: Array, out: Array) -> None:
+def sum_rows(g: Array, index: Array, out: Array) -> None:
     """Add the rows of the 2-d `g` into `out`, both contiguous and real."""
     width = g.shape[1]
     if width == 1:
@@ -121,7 +121,8 @@ def _sum_rows(g: Array, index: Array, out: Array) -> None:
         else:
             ways = np.zeros((4, out.size), g.dtype)
             _flat_four(flat, index, ways)
-            np.sum(ways, axis=0, out=out.reshape(-1))
+            total = out.reshape(-1)
+            total += np.sum(ways, axis=0)
         return
     # 64 bytes: two threads must not write to one cache line
     block = max(1, 64 // g.itemsize)
@@ -161,5 +162,5 @@ def scatter_rows(g: Array, index: Array, n: int) -> Array:
     out = np.zeros((n, *g.shape[1:]), g.dtype)
     real = np.dtype(g.real.dtype)
     rows = np.ascontiguousarray(g).reshape(g.shape[0], -1).view(real)
-    _sum_rows(rows, index, out.reshape(n, -1).view(real) if n else out)
+    sum_rows(rows, index, out.reshape(n, -1).view(real) if n else out)
     return out

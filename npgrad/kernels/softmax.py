@@ -25,7 +25,7 @@ def softmax_grad_reference(g: Array, y: Array) -> Array:
 
 @njit(fastmath={"nnan", "nsz"}, forceinline=True)
 def largest(row):  # type: ignore[no-untyped-def]
-    """The largest entry; any entry when there is a NaN, which the sum of exponentials then brings."""
+    """The largest entry; any one when there is a NaN, which the sum of exponentials brings."""
     top = row[0]
     for j in range(row.size):
         top = row[j] if row[j] > top else top

@@ -299,7 +299,7 @@ def sigmoid64(x):  # type: ignore[no-untyped-def]
 
 @_contract
 def erf32(x):  # type: ignore[no-untyped-def]
-    """As x (1 + P(x**2)) up to 1 (2**-29.7), 1 - e**(-x**2) R((x - 3) / (x + 3)) beyond (2**-24.8)."""
+    """As x (1 + P(x**2)) up to 1 (2**-29.7), 1 - e**(-x**2) R((x - 3) / (x + 3)) on (2**-24.8)."""
     a = abs(x)
     b = f32(1.0) if a > f32(1.0) else a
     z = b * b
@@ -327,7 +327,7 @@ def erf32(x):  # type: ignore[no-untyped-def]
 
 @_contract
 def erf64(x):  # type: ignore[no-untyped-def]
-    """As x (1 + P(x**2)) up to 1 (2**-62.8), 1 - e**(-x**2) R((x - 3) / (x + 3)) beyond (2**-55.1)."""
+    """As x (1 + P(x**2)) up to 1 (2**-62.8), 1 - e**(-x**2) R((x - 3) / (x + 3)) on (2**-55.1)."""
     a = abs(x)
     b = 1.0 if a > 1.0 else a
     z = b * b
@@ -392,7 +392,7 @@ def _two_over_pi(bits: int) -> int:
 
 def _pieces(
     exponents: range, widths: tuple[int, ...]
-) -> np.ndarray[tuple[int, int], np.dtype[f64]]:
+) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
     """Rows ``(2**e 2 / pi) mod 4`` as sums of floats of the given widths; the last row is NaN."""
     bits = 1300
     two_over_pi = _two_over_pi(bits)

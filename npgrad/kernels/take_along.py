@@ -1,0 +1,156 @@
+"""Entries added along an axis by an index of the same rank: the backward of ``take_along_axis``.
+
+    out[a, index[a, k, b], b] += g[a, k, b]        in the order of k
+
+and rows added along any axis by one index, ``out[a, index[k], b] += g[a, k, b]``. Threads divide
+the outer axis or, where there is one outer slab only, the inner columns; each output entry belongs to
+one thread, so results do not depend on their number.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from npgrad.errors import OutOfRange
+from npgrad.kernels._arrays import Array, usable
+from npgrad.kernels._compile import njit
+from npgrad.kernels._threads import spread
+from npgrad.kernels.scatter_add import check_index, sum_rows
+
+__all__ = [
+    "add_along",
+    "add_along_reference",
+    "add_rows",
+    "add_rows_reference",
+]
+
+Shape = tuple[int, ...]
+
+
+def add_along_reference(out: Array, index: Array, g: Array, axis: int) -> None:
+    """``out[..., index[..., k, ...], ...] += g[..., k, ...]``, in place, by NumPy."""
+    grid: list[Array] = list(np.ogrid[tuple(slice(n) for n in index.shape)])
+    grid[axis] = index
+    np.add.at(out, tuple(grid), g)
+
+
+def add_rows_reference(out: Array, index: Array, g: Array, axis: int) -> None:
+    """``out[..., index[k], ...] += g[..., k, ...]``, in place, by NumPy."""
+    np.add.at(out, (slice(None),) * axis + (index,), g)
+
+
+@njit()
+def _along(start, stop, block, blocks, index, g, out):  # type: ignore[no-untyped-def]
+    """Items ``start <= outer blocks + inner < stop`` of three-dimensional arrays."""
+    n = out.shape[1]
+    for item in range(start, stop):
+        a = item // blocks
+        first = (item % blocks) * block
+        last = min(first + block, g.shape[2])
+        for k in range(g.shape[1]):
+            places = index[a, k, first:last]
+            add = g[a, k, first:last]
+            to = out[a, :, first:last]
+            for b in range(add.size):
+                i = places[b]
+                i += n if i < 0 else 0
+                to[i, b] += add[b]
+
+
+@njit()
+def _along_last(start, stop, index, g, out):  # type: ignore[no-untyped-def]
+    """The same for rows of two-dimensional arrays; four equal neighbours are summed first."""
+    n = out.shape[1]
+    m = g.shape[1]
+    for a in range(start, stop):
+        to = out[a]
+        add = g[a]
+        places = index[a]
+        for k in range(0, m - 3, 4):
+            i0 = places[k]
+            i1 = places[k + 1]
+            i2 = places[k + 2]
+            i3 = places[k + 3]
+            i0 += n if i0 < 0 else 0
+            i1 += n if i1 < 0 else 0
+            i2 += n if i2 < 0 else 0
+            i3 += n if i3 < 0 else 0
+            if i0 == i1 and i0 == i2 and i0 == i3:
+                to[i0] += (add[k] + add[k + 1]) + (add[k + 2] + add[k + 3])
+            else:
+                to[i0] += add[k]
+                to[i1] += add[k + 1]
+                to[i2] += add[k + 2]
+                to[i3] += add[k + 3]
+        for k in range(m - m % 4, m):
+            i = places[k]
+            i += n if i < 0 else 0
+            to[i] += add[k]
+
+
+@njit()
+def _slabs(start, stop, index, g, out):  # type: ignore[no-untyped-def]
+    """Slabs ``start <= a < stop``: ``out[a, index[k]] += g[a, k]``."""
+    n = out.shape[1]
+    for a in range(start, stop):
+        for k in range(index.size):
+            i = index[k]
+            i += n if i < 0 else 0
+            to = out[a, i]
+            add = g[a, k]
+            for b in range(add.size):
+                to[b] += add[b]
+
+
+def _three(shape: Shape, axis: int) -> Shape:
+    """Outer, axis, inner."""
+    return math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :])
+
+
+def _check(out: Array, index: Array, axis: int) -> Array:
+    """`index` as intp of its own shape, in range."""
+    return check_index(index, out.shape[axis], axis).reshape(np.shape(index))
+
+
+def add_along(out: Array, index: Array, g: Array, axis: int) -> None:
+    """Add `g` into `out` (contiguous, the caller's own) along `axis`, by an index of g's shape.
+
+    `out` has the shape of `g` but along `axis`.
+    """
+    index = _check(out, index, axis)
+    others = out.shape[:axis] + out.shape[axis + 1 :]
+    if others != g.shape[:axis] + g.shape[axis + 1 :] or not usable(g, out, small=512):
+        add_along_reference(out, index, g, axis)
+        return
+    a, m, b = _three(g.shape, axis)
+    g = np.ascontiguousarray(g)
+    if b == 1:
+        to = out.reshape(a, -1)
+        spread(_along_last, a, m * 1.0, index.reshape(a, m), g.reshape(a, m), to)
+        return
+    block = max(64 // g.itemsize, -(-b // max(1, 64 // a)))
+    blocks = -(-b // block)
+    arrays = index.reshape(a, m, b), g.reshape(a, m, b), out.reshape(a, -1, b)
+    spread(_along, a * blocks, m * min(block, b) * 1.0, block, blocks, *arrays)
+
+
+def add_rows(out: Array, index: Array, g: Array, axis: int) -> None:
+    """Add the slices of `g` into `out` (contiguous, the caller's own) along `axis`."""
+    index = _check(out, index, axis)
+    if index.ndim != 1:
+        raise OutOfRange(f"one index along axis {axis} is expected, not of shape {index.shape}")
+    if not usable(g, out, small=512):
+        add_rows_reference(out, index, g, axis)
+        return
+    a, m, b = _three(g.shape, axis)
+    g = np.ascontiguousarray(g)
+    if a == 1:
+        sum_rows(g.reshape(m, b), index, out.reshape(-1, b))
+        return
+    if b == 1:
+        places = np.broadcast_to(index, (a, m))
+        spread(_along_last, a, m * 1.0, places, g.reshape(a, m), out.reshape(a, -1))
+        return
+    spread(_slabs, a, m * b * 0.5, index, g.reshape(a, m, b), out.reshape(a, -1, b))

@@ -1,0 +1,93 @@
+"""How an operation of this package is made and what it does first with its arrays.
+
+An operation is a `primitive` (recorded as one node) over a kernel of `npgrad.kernels`. Its backward
+is a *fused* function: on plain arrays a kernel, on recorded ones (a gradient that is differentiated
+again) the same formula in NumPy's words, which the table knows to any order.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+
+from npgrad.errors import NotDifferentiable, ShapeMismatch
+from npgrad.graph.array import GradArray
+from npgrad.primitives import primitive
+
+__all__ = ["axis_of", "dtype_of", "fused", "operation", "prepared", "shape_of", "wrong_shape"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def operation(name: str) -> Callable[[F], F]:
+    """Make a function a primitive that people know as ``npgrad.nn.<name>``."""
+
+    def make(function: F) -> F:
+        made = primitive(function)
+        made.__name__ = made.__qualname__ = name
+        made.__module__ = "npgrad.nn"
+        return made
+
+    return make
+
+
+def fused(kernel: Callable[..., Any], formula: Callable[..., Any]) -> Callable[..., Any]:
+    """`kernel` for plain arrays, `formula` as soon as one of them is recorded."""
+
+    def run(*args: Any) -> Any:
+        for value in args:
+            if type(value) is GradArray:
+                return formula(*args)
+        return kernel(*args)
+
+    # the names that a rule asks for
+    run.__signature__ = inspect.signature(formula)  # type: ignore[attr-defined]
+    return run
+
+
+def dtype_of(x: Any) -> np.dtype[Any]:
+    """The dtype of an array, a recorded one, a list or a number."""
+    found = getattr(x, "dtype", None)
+    return found if found is not None else np.asarray(x).dtype
+
+
+def shape_of(x: Any) -> tuple[int, ...]:
+    """The shape of an array, a recorded one, a list or a number."""
+    found = getattr(x, "shape", None)
+    return found if found is not None else np.shape(x)
+
+
+def prepared(*arrays: Any) -> tuple[list[Any], np.dtype[Any] | None]:
+    """The arrays to compute with, and the dtype to which the result must return (or None).
+
+    float16 is computed in float32; integers and booleans in float64; lists become arrays.
+    """
+    found = [x if hasattr(x, "dtype") else np.asarray(x) for x in arrays]
+    dtype = found[0].dtype
+    for x in found[1:]:
+        if x.dtype != dtype:
+            dtype = np.result_type(dtype, x.dtype)
+    kind = dtype.kind
+    if kind in "biu":
+        return [x.astype(np.float64) for x in found], None
+    if kind not in "fc":
+        raise NotDifferentiable(f"npgrad.nn computes with numbers, not with dtype {dtype}")
+    if dtype == np.float16:
+        return [x.astype(np.float32) for x in found], dtype
+    return found, None
+
+
+def axis_of(x: Any, axis: int, name: str) -> int:
+    """`axis` counted from the front."""
+    ndim = len(shape_of(x))
+    if not -ndim <= axis < ndim:
+        raise np.exceptions.AxisError(axis, ndim, f"npgrad.nn.{name}")
+    return int(axis) % ndim
+
+
+def wrong_shape(name: str, what: str, got: Any, wanted: str) -> ShapeMismatch:
+    """The error that names the array whose shape is wrong, and what it should be."""
+    return ShapeMismatch(f"npgrad.nn.{name}: {what} has shape {tuple(got)}, expected {wanted}")

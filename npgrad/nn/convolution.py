@@ -1,0 +1,463 @@
+"""conv1d, conv2d, conv_transpose2d, and the gradients of conv2d as operations of their own.
+
+Convolution here is what neural networks call so: the filter is not turned round. The three linear
+maps
+
+    y  = conv2d(x, w)        gx = conv2d_grad_input(g, w)        gw = conv2d_grad_weight(g, x)
+
+are bilinear and each other's transposes, so derivatives of any order are again these three.
+"""
+
+# ruff: noqa: PLW0108 -- the names of a rule's parameters say what it gets
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from npgrad.kernels import conv2d as kernels
+from npgrad.kernels.conv2d import Geometry
+from npgrad.nn._declare import operation, prepared, shape_of, wrong_shape
+from npgrad.table import bilinear, linear
+
+__all__ = [
+    "conv1d",
+    "conv2d",
+    "conv2d_grad_bias",
+    "conv2d_grad_input",
+    "conv2d_grad_weight",
+    "conv_transpose2d",
+]
+
+Pair = int | tuple[int, int]
+Padding = int | str | tuple[Any, Any]
+Shape = tuple[int, ...]
+
+
+# -- primitives ------------------------------------------------------------------------------------
+
+
+@operation("conv2d")
+def _convolved(x: Any, w: Any, geometry: Geometry) -> Any:
+    return kernels.conv2d(x, w, geometry)
+
+
+@operation("conv2d_grad_input")
+def _grad_input(dy: Any, w: Any, extent: Shape, geometry: Geometry) -> Any:
+    return kernels.conv2d_grad_input(dy, w, extent, geometry)
+
+
+@operation("conv2d_grad_weight")
+def _grad_weight(dy: Any, x: Any, extent: Shape, geometry: Geometry) -> Any:
+    return kernels.conv2d_grad_weight(dy, x, extent, geometry)
+
+
+@operation("conv2d_add_bias")
+def _add_bias(y: Any, b: Any) -> Any:
+    return y + np.reshape(b, (-1, 1, 1))
+
+
+@operation("conv2d_grad_bias")
+def _grad_bias(dy: Any) -> Any:
+    return np.sum(dy, axis=(0, 2, 3))
+
+
+bilinear(
+    _convolved,
+    lambda g, w, shape, geometry: _grad_input(g, w, shape, geometry),
+    lambda g, x, shape, geometry: _grad_weight(g, x, shape, geometry),
+)
+bilinear(
+    _grad_input,
+    lambda g, w, geometry: _convolved(g, w, geometry),
+    lambda g, dy, shape, geometry: _grad_weight(dy, g, shape, geometry),
+    ignores=("extent",),
+)
+bilinear(
+    _grad_weight,
+    lambda g, x, geometry: _convolved(x, g, geometry),
+    lambda g, dy, shape, geometry: _grad_input(dy, g, shape, geometry),
+    ignores=("extent",),
+)
+linear(_add_bias, transpose={"y": lambda g: g, "b": lambda g: _grad_bias(g)})
+linear(
+    _grad_bias,
+    transpose=lambda g, shape: np.broadcast_to(np.reshape(g, (-1, 1, 1)), shape),
+)
+
+
+# -- geometry --------------------------------------------------------------------------------------
+
+
+def _pair(value: Any, name: str, what: str, least: int) -> tuple[int, int]:
+    """An int or a pair of ints, each at least `least`."""
+    pair = (value, value) if isinstance(value, (int, np.integer)) else tuple(value)
+    if len(pair) != 2 or any(int(v) != v or v < least for v in pair):
+        raise ValueError(
+            f"npgrad.nn.{name}: {what} is an int or a pair of ints >= {least}: {value!r}"
+        )
+    return int(pair[0]), int(pair[1])
+
+
+def _sides(
+    padding: Any, name: str, extent: Shape, filters: Shape, stride: Any, dilation: Any
+) -> tuple[int, int, int, int]:
+    """Padding as (top, bottom, left, right)."""
+    if isinstance(padding, str):
+        if padding == "valid":
+            return 0, 0, 0, 0
+        if padding != "same":
+            raise ValueError(
+                f"npgrad.nn.{name}: padding is numbers, 'same' or 'valid': {padding!r}"
+            )
+        sides: list[int] = []
+        for n, k, s, d in zip(extent[-2:], filters[-2:], stride, dilation, strict=True):
+            total = max(0, (-(-n // s) - 1) * s + d * (k - 1) + 1 - n)
+            sides += [total // 2, total - total // 2]
+        return sides[0], sides[1], sides[2], sides[3]
+    if isinstance(padding, (int, np.integer)):
+        padding = (padding, padding)
+    if len(padding) != 2:
+        raise ValueError(
+            f"npgrad.nn.{name}: padding is an int, a pair, or a pair of pairs: {padding!r}"
+        )
+    vertical = _pair(padding[0], name, "padding", 0)
+    horizontal = _pair(padding[1], name, "padding", 0)
+    return (*vertical, *horizontal)
+
+
+def _geometry(
+    name: str,
+    x: Shape,
+    w: Shape,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    groups: int,
+) -> tuple[Geometry, tuple[int, int]]:
+    """The checked geometry of a convolution and the size of its output."""
+    if len(w) != 4:
+        raise wrong_shape(name, "w", w, "(out, channels / groups, height, width)")
+    if len(x) < 3:
+        raise wrong_shape(name, "x", x, "(..., channels, height, width)")
+    if groups < 1 or w[0] % groups:
+        raise wrong_shape(name, "w", w, f"a number of filters divisible by {groups} groups")
+    if x[-3] != w[1] * groups:
+        wanted = f"(..., {w[1] * groups}, height, width): w {w} in {groups} groups"
+        raise wrong_shape(name, "x", x, wanted)
+    stride, dilation = _pair(stride, name, "stride", 1), _pair(dilation, name, "dilation", 1)
+    sides = _sides(padding, name, x, w, stride, dilation)
+    geometry = Geometry(stride, *sides, dilation, int(groups))
+    size = kernels.out_size((1, *x[-3:]), w, geometry)
+    if min(size) < 1 or 0 in w:
+        wanted = f"an extent that a filter of {w} with dilation {dilation} fits into"
+        raise wrong_shape(name, "x", x, wanted)
+    return geometry, size
+
+
+def _images(x: Any) -> Any:
+    """`x` with exactly one axis in front of its channels."""
+    return x if x.ndim == 4 else np.reshape(x, (-1, *x.shape[-3:]))
+
+
+# -- public ----------------------------------------------------------------------------------------
+
+
+def conv2d(
+    x: Any,
+    w: Any,
+    b: Any = None,
+    stride: Pair = 1,
+    padding: Padding = 0,
+    dilation: Pair = 1,
+    groups: int = 1,
+) -> Any:
+    """Convolve images with filters.
+
+    Parameters
+    ----------
+    x : array_like
+        (..., channels, height, width).
+    w : array_like
+        (out, channels / groups, filter height, filter width).
+    b : array_like, optional
+        (out,), added to each output channel.
+    stride, dilation : int or pair of int
+        (vertical, horizontal).
+    padding : int, pair, pair of pairs, "same" or "valid"
+        Zeros around the image: both sides alike, or ``((top, bottom), (left, right))``. "same"
+        gives an output of ``ceil(extent / stride)``, an odd zero at the bottom and right.
+    groups : int
+        Output channels of a group see the input channels of that group only.
+
+    Returns
+    -------
+    array
+        (..., out, height, width).
+
+    Raises
+    ------
+    ShapeMismatch
+        Naming the array whose shape is wrong.
+
+    Examples
+    --------
+    >>> import numpy as np, npgrad
+    >>> x = np.arange(9.0).reshape(1, 1, 3, 3)
+    >>> npgrad.nn.conv2d(x, np.ones((1, 1, 2, 2)))[0, 0]
+    array([[ 8., 12.],
+           [20., 24.]])
+    """
+    shape, filters = shape_of(x), shape_of(w)
+    geometry, size = _geometry("conv2d", shape, filters, stride, padding, dilation, groups)
+    if b is None:
+        (x, w), dtype = prepared(x, w)
+    else:
+        if shape_of(b) != filters[:1]:
+            raise wrong_shape("conv2d", "b", shape_of(b), f"{filters[:1]}, one for each filter")
+        (x, w, b), dtype = prepared(x, w, b)
+    y = _convolved(_images(x), w, geometry)
+    if b is not None:
+        y = _add_bias(y, b)
+    if len(shape) != 4:
+        y = np.reshape(y, (*shape[:-3], filters[0], *size))
+    return y if dtype is None else y.astype(dtype)
+
+
+def conv1d(
+    x: Any,
+    w: Any,
+    b: Any = None,
+    stride: int = 1,
+    padding: int | str | tuple[int, int] = 0,
+    dilation: int = 1,
+    groups: int = 1,
+) -> Any:
+    """Convolve sequences with filters: `conv2d` along one axis.
+
+    Parameters
+    ----------
+    x : array_like
+        (..., channels, length).
+    w : array_like
+        (out, channels / groups, filter length).
+    b : array_like, optional
+        (out,).
+    stride, dilation, groups : int
+        As for `conv2d`.
+    padding : int, pair, "same" or "valid"
+        Zeros on both sides, or (left, right).
+
+    Raises
+    ------
+    ShapeMismatch
+        Naming the array whose shape is wrong.
+
+    Examples
+    --------
+    >>> import numpy as np, npgrad
+    >>> npgrad.nn.conv1d(np.array([[1.0, 2.0, 4.0]]), np.array([[[1.0, -1.0]]]))
+    array([[-1., -2.]])
+    """
+    shape, filters = shape_of(x), shape_of(w)
+    if len(filters) != 3:
+        raise wrong_shape("conv1d", "w", filters, "(out, channels / groups, length)")
+    if len(shape) < 2:
+        raise wrong_shape("conv1d", "x", shape, "(..., channels, length)")
+    sides: Any = padding
+    if not isinstance(padding, str):
+        sides = ((0, 0), _pair(padding, "conv1d", "padding", 0))
+    x = x if hasattr(x, "dtype") else np.asarray(x)
+    w = w if hasattr(w, "dtype") else np.asarray(w)
+    y = conv2d(
+        np.expand_dims(x, -2), np.expand_dims(w, -2), b, (1, stride), sides, (1, dilation), groups
+    )
+    return np.squeeze(y, axis=-2)
+
+
+def conv_transpose2d(
+    x: Any,
+    w: Any,
+    b: Any = None,
+    stride: Pair = 1,
+    padding: Padding = 0,
+    output_padding: Pair = 0,
+    groups: int = 1,
+    dilation: Pair = 1,
+) -> Any:
+    """The transpose of `conv2d` in its images: from its output's shape back to its input's.
+
+    Parameters
+    ----------
+    x : array_like
+        (..., channels, height, width).
+    w : array_like
+        (channels, out / groups, filter height, filter width): the filters of the `conv2d` that is
+        transposed.
+    b : array_like, optional
+        (out,).
+    stride, padding, groups, dilation
+        Of the `conv2d` that is transposed ("same" has no meaning here).
+    output_padding : int or pair of int
+        Extra rows and columns of the result, which a stride leaves open.
+
+    Raises
+    ------
+    ShapeMismatch
+        Naming the array whose shape is wrong.
+
+    Examples
+    --------
+    >>> import numpy as np, npgrad
+    >>> npgrad.nn.conv_transpose2d(np.ones((1, 1, 1, 2)), np.ones((1, 1, 1, 2)))
+    array([[[[1., 2., 1.]]]])
+    """
+    name = "conv_transpose2d"
+    shape, filters = shape_of(x), shape_of(w)
+    if len(filters) != 4:
+        raise wrong_shape(name, "w", filters, "(channels, out / groups, height, width)")
+    if len(shape) < 3 or shape[-3] != filters[0] or filters[0] % groups:
+        wanted = f"(..., {filters[0]}, height, width), {groups} groups: w is {filters}"
+        raise wrong_shape(name, "x", shape, wanted)
+    if padding == "same":
+        raise ValueError(f"npgrad.nn.{name}: padding 'same' has no meaning for a transpose")
+    strides, dilations = _pair(stride, name, "stride", 1), _pair(dilation, name, "dilation", 1)
+    sides = _sides(padding, name, shape, filters, strides, dilations)
+    more = _pair(output_padding, name, "output_padding", 0)
+    size = tuple(
+        (n - 1) * s - sides[2 * i] - sides[2 * i + 1] + d * (k - 1) + 1 + extra
+        for i, (n, s, d, k, extra) in enumerate(
+            zip(shape[-2:], strides, dilations, filters[2:], more, strict=True)
+        )
+    )
+    out = filters[1] * groups
+    if any(extra >= max(s, d) for extra, s, d in zip(more, strides, dilations, strict=True)):
+        raise ValueError(
+            f"npgrad.nn.{name}: output_padding {more} must be below stride or dilation"
+        )
+    if min(size) < 1:
+        raise wrong_shape(name, "x", shape, f"an extent larger than the padding {sides}")
+    geometry = Geometry(strides, *sides, dilations, int(groups))
+    if b is None:
+        (x, w), dtype = prepared(x, w)
+    else:
+        if shape_of(b) != (out,):
+            raise wrong_shape(name, "b", shape_of(b), f"({out},), one for each output channel")
+        (x, w, b), dtype = prepared(x, w, b)
+    images = _images(x)
+    y = _grad_input(images, w, (images.shape[0], out, *size), geometry)
+    if b is not None:
+        y = _add_bias(y, b)
+    if len(shape) != 4:
+        y = np.reshape(y, (*shape[:-3], out, *size))
+    return y if dtype is None else y.astype(dtype)
+
+
+def conv2d_grad_input(
+    g: Any,
+    w: Any,
+    shape: Shape,
+    stride: Pair = 1,
+    padding: Padding = 0,
+    dilation: Pair = 1,
+    groups: int = 1,
+) -> Any:
+    """The cotangent of the images of `conv2d`.
+
+    Parameters
+    ----------
+    g : array_like
+        (n, out, height, width): the cotangent of the output.
+    w : array_like
+        The filters.
+    shape : tuple of int
+        The shape of the images, (n, channels, height, width).
+    stride, padding, dilation, groups
+        Of the `conv2d`.
+
+    Raises
+    ------
+    ShapeMismatch
+        Naming the array whose shape is wrong.
+
+    Examples
+    --------
+    >>> import numpy as np, npgrad
+    >>> npgrad.nn.conv2d_grad_input(np.ones((1, 1, 1, 2)), np.ones((1, 1, 1, 2)), (1, 1, 1, 3))
+    array([[[[1., 2., 1.]]]])
+    """
+    shape, filters = tuple(shape), shape_of(w)
+    name = "conv2d_grad_input"
+    geometry, size = _geometry(name, shape, filters, stride, padding, dilation, groups)
+    _check_cotangent(name, g, shape, filters, size)
+    (g, w), dtype = prepared(g, w)
+    gx = _grad_input(g, w, shape, geometry)
+    return gx if dtype is None else gx.astype(dtype)
+
+
+def conv2d_grad_weight(
+    g: Any,
+    x: Any,
+    shape: Shape,
+    stride: Pair = 1,
+    padding: Padding = 0,
+    dilation: Pair = 1,
+    groups: int = 1,
+) -> Any:
+    """The cotangent of the filters of `conv2d`.
+
+    Parameters
+    ----------
+    g : array_like
+        (n, out, height, width): the cotangent of the output.
+    x : array_like
+        The images, (n, channels, height, width).
+    shape : tuple of int
+        The shape of the filters.
+    stride, padding, dilation, groups
+        Of the `conv2d`.
+
+    Raises
+    ------
+    ShapeMismatch
+        Naming the array whose shape is wrong.
+
+    Examples
+    --------
+    >>> import numpy as np, npgrad
+    >>> x = np.arange(3.0).reshape(1, 1, 1, 3)
+    >>> npgrad.nn.conv2d_grad_weight(np.ones((1, 1, 1, 2)), x, (1, 1, 1, 2))
+    array([[[[1., 3.]]]])
+    """
+    filters, shape = tuple(shape), shape_of(x)
+    name = "conv2d_grad_weight"
+    geometry, size = _geometry(name, shape, filters, stride, padding, dilation, groups)
+    _check_cotangent(name, g, shape, filters, size)
+    (g, x), dtype = prepared(g, x)
+    gw = _grad_weight(g, x, filters, geometry)
+    return gw if dtype is None else gw.astype(dtype)
+
+
+def conv2d_grad_bias(g: Any) -> Any:
+    """The cotangent of the bias of `conv2d`: that of the output summed over images and positions.
+
+    Examples
+    --------
+    >>> import numpy as np, npgrad
+    >>> npgrad.nn.conv2d_grad_bias(np.ones((2, 3, 4, 4)))
+    array([32., 32., 32.])
+    """
+    if len(shape_of(g)) != 4:
+        raise wrong_shape("conv2d_grad_bias", "g", shape_of(g), "(n, out, height, width)")
+    (g,), dtype = prepared(g)
+    gb = _grad_bias(g)
+    return gb if dtype is None else gb.astype(dtype)
+
+
+def _check_cotangent(name: str, g: Any, x: Shape, w: Shape, size: tuple[int, int]) -> None:
+    """A cotangent has the shape of the output."""
+    if len(x) != 4:
+        raise wrong_shape(name, "x", x, "(n, channels, height, width)")
+    if shape_of(g) != (x[0], w[0], *size):
+        raise wrong_shape(name, "g", shape_of(g), f"{(x[0], w[0], *size)}, that of the output")

@@ -1,0 +1,255 @@
+"""index_select, gather, index_add, scatter_add, narrow, cat: picking and adding along any axis.
+
+Indices may be negative and repeated; one out of range raises IndexError before anything is read or
+written. `index_select` and `gather` are `np.take` and `np.take_along_axis`, so their backward is
+that of NumPy's own spellings.
+"""
+
+# ruff: noqa: PLW0108 -- the names of a rule's parameters say what it gets
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from npgrad.errors import OutOfRange
+from npgrad.kernels import take_along as kernels
+from npgrad.kernels.scatter_add import check_index
+from npgrad.nn._declare import axis_of, operation, prepared, shape_of, wrong_shape
+from npgrad.table import linear
+
+__all__ = ["cat", "gather", "index_add", "index_select", "narrow", "scatter_add"]
+
+
+def _copied(x: Any, src: Any) -> Any:
+    """A contiguous copy of `x` that can hold `src`."""
+    return np.array(x, dtype=np.result_type(x, src), order="C", copy=True)
+
+
+@operation("index_add")
+def _index_add(x: Any, src: Any, index: Any, axis: int) -> Any:
+    out = _copied(x, src)
+    kernels.add_rows(out, index, src, axis)
+    return out
+
+
+@operation("scatter_add")
+def _scatter_add(x: Any, src: Any, index: Any, axis: int) -> Any:
+    out = _copied(x, src)
+    inner = tuple(slice(n) if k != axis else slice(None) for k, n in enumerate(index.shape))
+    if out[inner].shape == out.shape:
+        kernels.add_along(out, index, src, axis)
+    else:
+        kernels.add_along_reference(out[inner], index, src, axis)
+    return out
+
+
+def _gathered(g: Any, index: Any, axis: int) -> Any:
+    """``g[..., index[..., k, ...], ...]`` of the part of `g` that `index` covers."""
+    shape = index.shape
+    if any(n != m for k, (n, m) in enumerate(zip(shape, g.shape, strict=True)) if k != axis):
+        g = g[tuple(slice(n) if k != axis else slice(None) for k, n in enumerate(shape))]
+    return np.take_along_axis(g, index, axis)
+
+
+linear(
+    _index_add,
+    transpose={
+        "x": lambda g: g,
+        "src": lambda g, index, axis: np.take(g, index, axis=axis),
+    },
+)
+linear(
+    _scatter_add,
+    transpose={"x": lambda g: g, "src": lambda g, index, axis: _gathered(g, index, axis)},
+)
+
+
+# -- public ----------------------------------------------------------------------------------------
+
+
+def _one_index(name: str, x: Any, index: Any, axis: int) -> Any:
+    """A checked one-dimensional index."""
+    index = np.asarray(index)
+    if index.ndim != 1:
+        raise wrong_shape(name, "index", index.shape, "one dimension")
+    return check_index(index, shape_of(x)[axis], axis)
+
+
+def _full_index(name: str, x: Any, index: Any, axis: int) -> Any:
+    """A checked index of the rank of x that does not reach beyond x in the other axes."""
+    index, shape = np.asarray(index), shape_of(x)
+    short = [k for k in range(len(shape)) if k != axis]
+    if index.ndim != len(shape) or any(index.shape[k] > shape[k] for k in short):
+        wanted = f"{len(shape)} axes, none but axis {axis} longer than in x {shape}"
+        raise wrong_shape(name, "index", index.shape, wanted)
+    return check_index(index, shape[axis], axis).reshape(index.shape)
+
+
+def index_select(x: Any, axis: int, index: Any) -> Any:
+    """The slices of `x` along `axis` that `index` names: ``np.take(x, index, axis)``.
+
+    Raises
+    ------
+    OutOfRange
+        (an IndexError) for an index outside of the axis.
+    ShapeMismatch
+        When `index` is not one-dimensional.
+
+    Examples
+    --------
+    >>> import numpy as np, npgrad
+    >>> npgrad.nn.index_select(np.array([[1.0, 2.0, 3.0]]), 1, [2, 0, -1])
+    array([[3., 1., 3.]])
+    """
+    axis = axis_of(x, axis, "index_select")
+    return np.take(x, _one_index("index_select", x, index, axis), axis=axis)
+
+
+def gather(x: Any, axis: int, index: Any) -> Any:
+    """``out[.., k, ..] = x[.., index[.., k, ..], ..]`` along `axis`.
+
+    Parameters
+    ----------
+    x : array_like
+        The array picked from.
+    axis : int
+        The axis that the entries of `index` count along.
+    index : array_like of int
+        Of the rank of x; the shape of the result. In the other axes it may be shorter than x.
+
+    Raises
+    ------
+    OutOfRange
+        (an IndexError) for an index outside of the axis.
+    ShapeMismatch
+        When `index` does not fit x.
+
+    Examples
+    --------
+    >>> import numpy as np, npgrad
+    >>> npgrad.nn.gather(np.array([[1.0, 2.0], [3.0, 4.0]]), 1, [[1, 1, 0], [0, 0, 1]])
+    array([[2., 2., 1.],
+           [3., 3., 4.]])
+    """
+    axis = axis_of(x, axis, "gather")
+    x = x if hasattr(x, "dtype") else np.asarray(x)
+    return _gathered(x, _full_index("gather", x, index, axis), axis)
+
+
+def index_add(x: Any, axis: int, index: Any, src: Any) -> Any:
+    """A copy of `x` with ``out[.., index[k], ..] += src[.., k, ..]`` along `axis`.
+
+    Parameters
+    ----------
+    x : array_like
+        The array added to.
+    axis : int
+        The axis that `index` counts along.
+    index : array_like of int
+        One-dimensional; repeated entries add up, in order.
+    src : array_like
+        Of the shape of x, but as long as `index` along `axis` (or what broadcasts to that).
+
+    Raises
+    ------
+    OutOfRange
+        (an IndexError) for an index outside of the axis.
+    ShapeMismatch
+        When `src` or `index` does not fit.
+
+    Examples
+    --------
+    >>> import numpy as np, npgrad
+    >>> npgrad.nn.index_add(np.zeros(3), 0, [2, 0, 2], np.array([1.0, 2.0, 4.0]))
+    array([2., 0., 5.])
+    """
+    axis = axis_of(x, axis, "index_add")
+    index = _one_index("index_add", x, index, axis)
+    shape = shape_of(x)
+    wanted = (*shape[:axis], index.size, *shape[axis + 1 :])
+    return _added(_index_add, "index_add", x, src, index, axis, wanted)
+
+
+def scatter_add(x: Any, axis: int, index: Any, src: Any) -> Any:
+    """A copy of `x` with ``out[.., index[.., k, ..], ..] += src[.., k, ..]`` along `axis`.
+
+    Parameters
+    ----------
+    x : array_like
+        The array added to.
+    axis : int
+        The axis that the entries of `index` count along.
+    index : array_like of int
+        Of the rank of x; repeated entries add up, in order. In the other axes it may be shorter.
+    src : array_like
+        Of the shape of `index` (or what broadcasts to that).
+
+    Raises
+    ------
+    OutOfRange
+        (an IndexError) for an index outside of the axis.
+    ShapeMismatch
+        When `src` or `index` does not fit.
+
+    Examples
+    --------
+    >>> import numpy as np, npgrad
+    >>> npgrad.nn.scatter_add(np.zeros((1, 3)), 1, [[2, 0, 2]], np.array([[1.0, 2.0, 4.0]]))
+    array([[2., 0., 5.]])
+    """
+    axis = axis_of(x, axis, "scatter_add")
+    index = _full_index("scatter_add", x, index, axis)
+    return _added(_scatter_add, "scatter_add", x, src, index, axis, index.shape)
+
+
+def _added(
+    function: Any, name: str, x: Any, src: Any, index: Any, axis: int, wanted: tuple[int, ...]
+) -> Any:
+    """Check and spread `src`, compute in a floating dtype."""
+    (x, src), dtype = prepared(x, src)
+    if src.shape != wanted:
+        try:
+            src = np.broadcast_to(src, wanted)
+        except ValueError:
+            raise wrong_shape(name, "src", src.shape, f"{wanted}") from None
+    out = function(x, src, index, axis)
+    return out if dtype is None else out.astype(dtype)
+
+
+def narrow(x: Any, axis: int, start: int, length: int) -> Any:
+    """The slice ``start <= i < start + length`` of `x` along `axis`; a view.
+
+    Raises
+    ------
+    OutOfRange
+        (an IndexError) when it does not lie inside of the axis.
+
+    Examples
+    --------
+    >>> import numpy as np, npgrad
+    >>> npgrad.nn.narrow(np.arange(5.0), axis=0, start=1, length=3)
+    array([1., 2., 3.])
+    """
+    axis = axis_of(x, axis, "narrow")
+    x = x if hasattr(x, "dtype") else np.asarray(x)
+    extent = x.shape[axis]
+    first = start + extent if start < 0 else start
+    if first < 0 or length < 0 or first + length > extent:
+        raise OutOfRange(
+            f"npgrad.nn.narrow: start {start} and length {length} leave axis {axis} (size {extent})"
+        )
+    return x[(slice(None),) * axis + (slice(first, first + length),)]
+
+
+def cat(arrays: Any, axis: int = 0) -> Any:
+    """``np.concatenate(arrays, axis)``.
+
+    Examples
+    --------
+    >>> import numpy as np, npgrad
+    >>> npgrad.nn.cat([np.array([1.0, 2.0]), np.array([3.0])])
+    array([1., 2., 3.])
+    """
+    return np.concatenate(arrays, axis=axis)
