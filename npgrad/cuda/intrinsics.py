@@ -227,6 +227,9 @@ store4_f32 = _asm(
 )
 store2_f64 = _asm("store2_f64", None, ["global", D, D], "st.global.cs.v2.f64 [$0], {$1,$2};", memory=True)
 load1_f32 = _asm("load1_f32", F, ["global"], "ld.global.nc.f32 $0, [$1];")
+load1_i64 = _asm("load1_i64", L, ["global"], "ld.global.nc.s64 $0, [$1];")
+load1_i32 = _asm("load1_i32", I, ["global"], "ld.global.nc.s32 $0, [$1];")
+store1_i64 = _asm("store1_i64", None, ["global", L], "st.global.s64 [$0], $1;", memory=True)
 load1_f64 = _asm("load1_f64", D, ["global"], "ld.global.nc.f64 $0, [$1];")
 load1_bf16 = _asm(
     "load1_bf16",
@@ -344,6 +347,13 @@ warp_any = _asm(
     I,
     [I],
     "{ .reg .pred p, q; setp.ne.s32 p, $1, 0; vote.sync.any.pred q, p, 0xffffffff; selp.s32 $0, 1, 0, q; }",
+    memory=True,
+)
+warp_ballot = _asm(
+    "warp_ballot",
+    I,
+    [I],
+    "{ .reg .pred p; setp.ne.s32 p, $1, 0; vote.sync.ballot.b32 $0, p, 0xffffffff; }",
     memory=True,
 )
 warp_sync = _asm("warp_sync", None, [], "bar.warp.sync 0xffffffff;", memory=True)

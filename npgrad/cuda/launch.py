@@ -18,6 +18,8 @@ import numpy as np
 
 __all__ = ["Backend", "CupyBackend", "Kernel", "Program", "SimulatorBackend", "backend_of"]
 
+# CUfunction_attribute (cuda.h); CuPy's driver module takes the numbers
+STATIC_SHARED, LOCAL_BYTES, NUMBER_OF_REGISTERS, MAX_DYNAMIC_SHARED = 1, 3, 4, 8
 STATIC_SHARED_LIMIT = 48 * 1024  # above this a kernel must ask for its shared memory
 
 
@@ -55,13 +57,13 @@ class Kernel:
             # without this a launch fails with CUDA_ERROR_INVALID_VALUE
             driver.funcSetAttribute(
                 self.function.ptr,
-                driver.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                MAX_DYNAMIC_SHARED,
                 program.shared,
             )
-        read = functools.partial(driver.funcGetAttribute, f=self.function.ptr)
-        self.registers: int = read(driver.CU_FUNC_ATTRIBUTE_NUM_REGS)
-        self.local_bytes: int = read(driver.CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)
-        self.static_shared: int = read(driver.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)
+        pointer = self.function.ptr
+        self.registers: int = driver.funcGetAttribute(NUMBER_OF_REGISTERS, pointer)
+        self.local_bytes: int = driver.funcGetAttribute(LOCAL_BYTES, pointer)
+        self.static_shared: int = driver.funcGetAttribute(STATIC_SHARED, pointer)
 
     def resident(self, shared_per_multiprocessor: int) -> int:
         """Blocks that fit on one multiprocessor together (registers, threads, shared memory)."""
@@ -106,6 +108,13 @@ class Backend:
     def contiguous(self, array: Any) -> Any:
         raise NotImplementedError
 
+    def sort(self, array: Any) -> Any:
+        raise NotImplementedError
+
+    def arange(self, n: int) -> Any:
+        """0 .. n-1 as int64."""
+        raise NotImplementedError
+
 
 FLAG_WORDS = 1 << 16
 
@@ -118,13 +127,10 @@ class CupyBackend(Backend):
 
         self.cupy = cupy
         self.device = device
-        attributes = cupy.cuda.Device(device).attributes
-        self.capability = (
-            attributes["ComputeCapabilityMajor"],
-            attributes["ComputeCapabilityMinor"],
-        )
-        self.multiprocessors: int = attributes["MultiProcessorCount"]
-        self.shared_per_multiprocessor: int = attributes["MaxSharedMemoryPerMultiprocessor"]
+        facts = cupy.cuda.runtime.getDeviceProperties(device)
+        self.capability = (int(facts["major"]), int(facts["minor"]))
+        self.multiprocessors = int(facts["multiProcessorCount"])
+        self.shared_per_multiprocessor = int(facts["sharedMemPerMultiprocessor"])
         self.vector_add = self.capability >= (9, 0)
         self.kernels: dict[Program, Kernel] = {}
         self.flag_words: dict[int, Any] = {}
@@ -165,6 +171,12 @@ class CupyBackend(Backend):
     def contiguous(self, array: Any) -> Any:
         return self.cupy.ascontiguousarray(array)
 
+    def sort(self, array: Any) -> Any:
+        return self.cupy.sort(array)
+
+    def arange(self, n: int) -> Any:
+        return self.cupy.arange(n, dtype=np.int64)
+
 
 class SimulatorBackend(Backend):
     """NumPy arrays in Numba's CUDA simulator: small grids, for tests."""
@@ -201,6 +213,12 @@ class SimulatorBackend(Backend):
 
     def contiguous(self, array: Any) -> Any:
         return np.ascontiguousarray(array)
+
+    def sort(self, array: Any) -> Any:
+        return np.sort(array)
+
+    def arange(self, n: int) -> Any:
+        return np.arange(n, dtype=np.int64)
 
 
 @functools.cache

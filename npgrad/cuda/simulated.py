@@ -56,14 +56,14 @@ def load1_f32(array: Any, index: int) -> Any:
     return array[index]
 
 
-load1_f64 = load1_f32
+load1_f64 = load1_i64 = load1_i32 = load1_f32
 
 
 def store1_f32(array: Any, index: int, value: Any) -> None:
     array[index] = value
 
 
-store1_f64 = store1_f32
+store1_f64 = store1_i64 = store1_f32
 
 
 def load1_bf16(array: Any, index: int) -> Any:
@@ -206,6 +206,11 @@ def warp_match(_: Any, value: Any) -> Any:
 
 def warp_any(value: Any) -> Any:
     return int(any(_exchange(value)[1]))
+
+
+def warp_ballot(value: Any) -> Any:
+    mask = sum(1 << i for i, v in enumerate(_exchange(value)[1]) if v)
+    return mask - (1 << 32) if mask >= 1 << 31 else mask
 
 
 def warp_sync() -> None:

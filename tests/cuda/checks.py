@@ -1,0 +1,220 @@
+"""One check a kernel: run it on given sizes and compare with its NumPy reference in float64.
+
+The checks do not know where they run: `put` moves a NumPy array to the device under test, `get` brings one back. The simulator runs
+them on small sizes, the GPU on the same and on large ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from npgrad.cuda import simulated
+from npgrad.cuda.kernels import (
+    batch_norm,
+    embedding,
+    gather,
+    group_norm,
+    index_add,
+    layer_norm,
+    log_softmax,
+    rms_norm,
+    scatter_add,
+    softmax,
+)
+
+Move = Callable[[Any], Any]
+# relative error in the 2-norm: float32 rounding of sums of up to 10^5 terms; 16-bit types round their inputs and outputs
+TOLERANCE = {"float32": 3e-6, "float16": 2e-3, "bfloat16": 1.2e-2}
+
+
+def error(found: Any, wanted: Any) -> float:
+    """||found - wanted|| / ||wanted||; NaN and inf count as errors unless both have them in the same place."""
+    found, wanted = np.asarray(found, np.float64), np.asarray(wanted, np.float64)
+    assert found.shape == wanted.shape, (found.shape, wanted.shape)
+    same = (found == wanted) | (np.isnan(found) & np.isnan(wanted))
+    difference = np.where(same, 0.0, found - wanted)
+    if not np.isfinite(difference).all():
+        return float("inf")
+    scale = np.linalg.norm(np.where(np.isfinite(wanted), wanted, 0.0))
+    return float(np.linalg.norm(difference) / max(scale, 1e-30)) if difference.any() else 0.0
+
+
+def encode(values: np.ndarray, kind: str) -> np.ndarray:
+    """float64 values as the storage of a kind (bfloat16: uint16 words)."""
+    if kind == "bfloat16":
+        return simulated.f32_to_bf16(values.astype(np.float32))
+    return values.astype(kind)
+
+
+def decode(words: np.ndarray, kind: str) -> np.ndarray:
+    """Storage back to float64."""
+    if kind == "bfloat16":
+        return simulated.bf16_to_f32(words).astype(np.float64)
+    return words.astype(np.float64)
+
+
+class Inputs:
+    """Random inputs of one kind: `new` gives (storage, exact float64 value of the storage)."""
+
+    def __init__(self, seed: int, kind: str, put: Move) -> None:
+        self.random, self.kind, self.put = np.random.default_rng(seed), kind, put
+
+    def new(self, *shape: int, shift: float = 0.0, kind: str | None = None) -> tuple[Any, np.ndarray]:
+        kind = kind or self.kind
+        words = encode(self.random.standard_normal(shape) + shift, kind)
+        return self.put(words), decode(words, kind)
+
+
+def check_layer_norm(
+    shape: tuple[int, ...], kind: str, put: Move, get: Move, *, weight: bool = True, deterministic: bool = False
+) -> None:
+    inputs = Inputs(1, kind, put)
+    x, x64 = inputs.new(*shape, shift=0.5)
+    g, g64 = inputs.new(*shape)
+    w, w64 = inputs.new(shape[-1]) if weight else (None, None)
+    b, b64 = inputs.new(shape[-1]) if weight else (None, None)
+    y, mean, rstd = layer_norm.forward(x, w, b, kind=kind)
+    want_y, want_mean, want_rstd = layer_norm.reference_forward(x64, w64, b64)
+    tolerance = TOLERANCE[kind]
+    assert error(decode(get(y), kind), want_y) < tolerance
+    if shape[-1] > 1:  # one column: variance 0, rstd is 1/sqrt(eps) and dx is 0/0 in spirit
+        assert error(get(mean), want_mean) < 1e-5
+        assert error(get(rstd), want_rstd) < 1e-5
+    dx, dw, db = layer_norm.backward(g, x, mean, rstd, w, kind=kind, deterministic=deterministic)
+    want = layer_norm.reference_backward(g64, x64, want_mean, want_rstd, w64)
+    if shape[-1] > 1:
+        assert error(decode(get(dx), kind), want[0]) < tolerance
+    if weight:
+        if shape[-1] > 1:
+            assert error(get(dw), want[1]) < 1e-5
+        assert error(get(db), want[2]) < 1e-5
+    else:
+        assert dw is None and db is None
+
+
+def check_rms_norm(
+    shape: tuple[int, ...], kind: str, put: Move, get: Move, *, weight: bool = True, deterministic: bool = False
+) -> None:
+    inputs = Inputs(2, kind, put)
+    x, x64 = inputs.new(*shape)
+    g, g64 = inputs.new(*shape)
+    w, w64 = inputs.new(shape[-1]) if weight else (None, None)
+    y, rstd = rms_norm.forward(x, w, kind=kind)
+    want_y, want_rstd = rms_norm.reference_forward(x64, w64)
+    assert error(decode(get(y), kind), want_y) < TOLERANCE[kind]
+    dx, dw = rms_norm.backward(g, x, rstd, w, kind=kind, deterministic=deterministic)
+    want_dx, want_dw = rms_norm.reference_backward(g64, x64, want_rstd, w64)
+    if shape[-1] > 1:  # one column: dx is 1e-5 of its terms
+        assert error(decode(get(dx), kind), want_dx) < TOLERANCE[kind]
+    if weight:
+        assert error(get(dw), want_dw) < 1e-5
+
+
+def check_softmax(shape: tuple[int, ...], kind: str, put: Move, get: Move, *, log: bool = False) -> None:
+    module = log_softmax if log else softmax
+    inputs = Inputs(3, kind, put)
+    x, x64 = inputs.new(*shape)
+    g, g64 = inputs.new(*shape)
+    y = module.forward(x, kind=kind)
+    y64 = decode(get(y), kind)
+    assert error(y64, module.reference_forward(x64)) < TOLERANCE[kind]
+    dx = module.backward(g, y, kind=kind)
+    if shape[-1] > 1:
+        assert error(decode(get(dx), kind), module.reference_backward(g64, y64)) < TOLERANCE[kind]
+
+
+def check_group_norm(
+    shape: tuple[int, ...], groups: int, kind: str, put: Move, get: Move, *, weight: bool = True, deterministic: bool = False
+) -> None:
+    inputs = Inputs(4, kind, put)
+    x, x64 = inputs.new(*shape, shift=0.5)
+    g, g64 = inputs.new(*shape)
+    w, w64 = inputs.new(shape[1]) if weight else (None, None)
+    b, b64 = inputs.new(shape[1]) if weight else (None, None)
+    y, mean, rstd = group_norm.forward(x, groups, w, b, kind=kind)
+    want_y, want_mean, want_rstd = group_norm.reference_forward(x64, groups, w64, b64)
+    assert error(decode(get(y), kind), want_y) < TOLERANCE[kind]
+    dx, dw, db = group_norm.backward(g, x, mean, rstd, groups, w, kind=kind, deterministic=deterministic)
+    want = group_norm.reference_backward(g64, x64, want_mean, want_rstd, groups, w64)
+    assert error(decode(get(dx), kind), want[0]) < TOLERANCE[kind]
+    assert error(get(dw), want[1]) < 1e-5
+    assert error(get(db), want[2]) < 1e-5
+
+
+def check_batch_norm(shape: tuple[int, ...], kind: str, put: Move, get: Move, *, weight: bool = True) -> None:
+    inputs = Inputs(5, kind, put)
+    x, x64 = inputs.new(*shape, shift=0.5)
+    g, g64 = inputs.new(*shape)
+    w, w64 = inputs.new(shape[1], kind="float32") if weight else (None, None)
+    b, b64 = inputs.new(shape[1], kind="float32") if weight else (None, None)
+    y, mean, rstd = batch_norm.forward(x, w, b, kind=kind)
+    want_y, want_mean, want_rstd = batch_norm.reference_forward(x64, w64, b64)
+    assert error(decode(get(y), kind), want_y) < TOLERANCE[kind]
+    assert error(get(mean), want_mean) < 1e-5
+    assert error(get(rstd), want_rstd) < 1e-5
+    dx, dw, db = batch_norm.backward(g, x, mean, rstd, w, kind=kind)
+    want = batch_norm.reference_backward(g64, x64, want_mean, want_rstd, w64)
+    assert error(decode(get(dx), kind), want[0]) < TOLERANCE[kind]
+    assert error(get(dw), want[1]) < 2e-5
+    assert error(get(db), want[2]) < 2e-5
+
+
+def make_index(random: Any, kind: str, limit: int, shape: Any) -> np.ndarray:
+    """Indices in [-limit, limit): uniform, skewed (60 % one value) or all equal."""
+    if kind == "equal":
+        return np.full(shape, limit // 2, np.int64)
+    index = random.integers(-limit, limit, shape)
+    return np.where(random.random(shape) < 0.6, limit // 2, index) if kind == "skewed" else index
+
+
+def check_index_add(
+    count: int, width: int, rows: int, spread: str, put: Move, get: Move, *, deterministic: bool = False
+) -> None:
+    random = np.random.default_rng(6)
+    index = make_index(random, spread, rows, count)
+    source = random.standard_normal((count, width) if width else count).astype(np.float32)
+    out = random.standard_normal((rows, width) if width else rows).astype(np.float32)
+    want = index_add.reference(out.astype(np.float64), index, source.astype(np.float64))
+    found = get(index_add.add_into(put(out.copy()), put(index), put(source), deterministic=deterministic))
+    # all equal: a sum of `count` float32 numbers in blocks
+    assert error(found, want) < 1e-5
+    if deterministic:
+        again = get(index_add.add_into(put(out.copy()), put(index), put(source), deterministic=True))
+        assert np.array_equal(found, again)
+    small = get(index_add.add_into(put(out.copy()), put(index.astype(np.int32)), put(source)))
+    assert error(small, want) < 1e-5
+
+
+def check_scatter_add(
+    rows: int, columns: int, count: int, spread: str, put: Move, get: Move, *, deterministic: bool = False
+) -> None:
+    random = np.random.default_rng(7)
+    index = make_index(random, spread, columns, (rows, count))
+    source = random.standard_normal((rows, count)).astype(np.float32)
+    out = random.standard_normal((rows, columns)).astype(np.float32)
+    want = scatter_add.reference(out.astype(np.float64), index, source.astype(np.float64))
+    found = scatter_add.add_into(put(out.copy()), put(index), put(source), deterministic=deterministic)
+    assert error(get(found), want) < 1e-5
+    want = gather.reference_backward(source.astype(np.float64), index, (rows, columns))
+    assert error(get(gather.backward(put(source), put(index), (rows, columns))), want) < 1e-5
+
+
+def check_gather_axis(shape: tuple[int, ...], axis: int, length: int, put: Move, get: Move) -> None:
+    random = np.random.default_rng(8)
+    full = list(shape)
+    full[axis] = length
+    index = random.integers(-shape[axis], shape[axis], full)
+    g = random.standard_normal(full).astype(np.float32)
+    want = gather.reference_backward(g.astype(np.float64), index, shape, axis)
+    assert error(get(gather.backward(put(g), put(index), shape, axis)), want) < 1e-5
+
+
+def check_embedding(tokens: tuple[int, ...], rows: int, width: int, put: Move, get: Move) -> None:
+    random = np.random.default_rng(9)
+    index = random.integers(0, rows, tokens)
+    g = random.standard_normal((*tokens, width) if width else tokens).astype(np.float32)
+    want = embedding.reference_backward(g.astype(np.float64), index, rows)
+    assert error(get(embedding.backward(put(g), put(index), rows)), want) < 1e-5
