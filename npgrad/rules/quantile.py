@@ -73,23 +73,27 @@ def flat_quantiles(y: Any, a: Any, q: Any, axis: Any) -> tuple[Any, Any]:
 
 
 def neighbours(
-    y: Any, a: Any, q: Any, axis: Any, method: str, where: Any
+    y: Any, a: Any, q: Any, axis: Any, method: str, where: Any, both: bool = False
 ) -> Iterator[tuple[Any, Any, Any, Any]]:
-    """For each quantile the two order statistics, the weight of the second, its slope in q."""
+    """For each quantile the two order statistics, the weight of the second, its slope in q.
+
+    Unless `both` are needed, a single quantile that is an element has no second one (None).
+    """
     ys, qs = flat_quantiles(y, a, q, axis)
     line = in_front(a, axis, a.shape)
     count: Any = line.shape[0]
     if where is not NoValue:
         count = np.maximum(np.sum(in_front(where, axis, a.shape), axis=0), 1)
     found = [ranks(count, qs[k], method) for k in range(qs.size)]
-    if where is not NoValue:
-        line = np.sort(line, axis=0)  # nan last
-    elif qs.size == 1 and is_zero(found[0][2]):
+    here = (np.ndarray, np.generic)
+    if where is NoValue and not both and qs.size == 1 and is_zero(found[0][2]):
         yield ys[0], None, None, None  # the median of an odd number: no need to look for it
         return
-    else:
+    if where is NoValue and all(isinstance(low, here) for low, *_ in found):
         needed = {int(rank) for low, high, *_ in found for rank in (low, high)}
         line = np.partition(line, sorted(needed), axis=0)
+    else:  # nan last; or ranks that are on another device, as q is
+        line = np.sort(line, axis=0)
     for k, (low, high, gamma, slope) in enumerate(found):
         below, above = at_rank(line, low), at_rank(line, high)
         nan = np.isnan(ys[k])
@@ -105,9 +109,9 @@ def is_zero(gamma: Any) -> bool:
 
 def at_rank(line: Any, rank: Any) -> Any:
     """The entries of sorted lines at a rank, one for all of them or one each."""
-    if np.ndim(rank) == 0:
-        return line[int(rank)]
-    return np.take_along_axis(line, rank[None], axis=0)[0]
+    if np.ndim(rank):
+        return np.take_along_axis(line, rank[None], axis=0)[0]
+    return line[int(rank)] if isinstance(rank, np.generic) else np.take(line, rank, axis=0)
 
 
 def samples(
@@ -155,8 +159,9 @@ def quantile_jvp(
 
 def slopes(y: Any, a: Any, q: Any, axis: Any, method: str, where: Any) -> Any:
     """The derivative of every quantile by its q, a row for each."""
-    both = ((high - low, slope) for low, high, _, slope in neighbours(y, a, q, axis, method, where))
-    return np.stack([gap * slope.astype(gap.dtype) for gap, slope in both])
+    found = neighbours(y, a, q, axis, method, where, both=True)
+    gaps = [(high - low, slope) for low, high, _, slope in found]
+    return np.stack([gap * slope.astype(gap.dtype) for gap, slope in gaps])
 
 
 def quantile_vjp_q(g: Any, y: Any, a: Any, q: Any, axis: Any, method: str, where: Any) -> Any:

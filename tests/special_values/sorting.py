@@ -70,6 +70,24 @@ SPECIAL: list[Special] = [
         (np.array(6.0),),
     ),
     Special(
+        "quantile by q on an element is the slope to the next",
+        lambda q: np.quantile(np.array([1.0, 2.0, 5.0]), q),
+        (np.array(0.5),),
+        (np.array(6.0),),
+    ),
+    Special(
+        "quantile by q beyond the last place",
+        lambda q: np.quantile(np.array([1.0, 2.0, 5.0]), q, method="weibull"),
+        (np.array(0.9),),
+        (np.array(0.0),),
+    ),
+    Special(
+        "quantile by q between two elements",
+        lambda q: np.quantile(np.array([1.0, 2.0, 5.0, 9.0]), q, method="hazen"),
+        (np.array(0.5),),
+        (np.array(12.0),),
+    ),
+    Special(
         "quantile by q of a method that picks",
         lambda q: np.quantile(np.array([1.0, 2.0, 5.0]), q, method="nearest"),
         (np.array(0.4),),
