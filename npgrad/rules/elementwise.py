@@ -138,30 +138,33 @@ elementwise(np.log10, lambda g, x: g / (LN10 * x), risky=True)
 elementwise(np.log1p, lambda g, x: g / (1 + x), risky=True)
 
 
+def level(x1: Any, x2: Any) -> tuple[Any, Any]:
+    """Both with as many axes: what lets a function of two arrays take batches of tangents."""
+    missing = np.ndim(x2) - np.ndim(x1)
+    if missing > 0:
+        x1 = np.reshape(x1, (1,) * missing + np.shape(x1))
+    elif missing < 0:
+        x2 = np.reshape(x2, (1,) * -missing + np.shape(x2))
+    return x1, x2
+
+
 def share(x1: Any, x2: Any) -> Any:
     """The weight of x1 in logaddexp(x1, x2)."""
-    missing = np.ndim(x2) - np.ndim(x1)
-    if missing:  # as many axes each, so that batches of tangents broadcast
-        ones = (1,) * abs(missing)
-        x1, x2 = (
-            (np.reshape(x1, ones + np.shape(x1)), x2)
-            if missing > 0
-            else (x1, np.reshape(x2, ones + np.shape(x2)))
-        )
-    return logistic_share(x1, x2)
+    return logistic_share(*level(x1, x2))
 
 
 @primitive
 def logistic_share(x1: Any, x2: Any) -> Any:
     """exp(x1) / (exp(x1) + exp(x2)); one half each at a tie.
 
-    Written with exp of a number that is never positive: no overflow, and both tails are accurate.
-    Two infinities of the same sign are a tie.
+    Written as exp(min(d, 0)) / (1 + exp(-|d|)) with d = x1 - x2: no overflow, and both tails are
+    accurate. Two infinities of the same sign are a tie.
     """
-    difference = x1 - x2
-    difference = np.where(x1 == x2, 0, difference)
-    small = np.exp(-np.abs(difference))
-    return np.where(difference >= 0, 1, small) / (1 + small)
+    with np.errstate(invalid="ignore", under="ignore"):
+        d = np.subtract(x1, x2)
+        if np.count_nonzero(np.isnan(d)):
+            d = np.where(x1 == x2, 0, d)
+        return np.exp(np.minimum(d, 0)) / (1 + np.exp(-np.abs(d)))
 
 
 def share_change(g: Any, x1: Any, x2: Any) -> Any:
@@ -212,20 +215,42 @@ def arccos_change(g: Any, x: Any, y: Any, dtype: Any) -> Any:
     return -g / (np.sin(y) if dtype.kind == "c" else np.sqrt((1 - x) * (1 + x)))
 
 
-def arctan2_slopes(x1: Any, x2: Any) -> tuple[Any, Any]:
-    """x1 / r^2 and x2 / r^2 without overflow; 0 at the origin, where no direction is right."""
-    r = np.hypot(x1, x2)
-    r = np.where(r == 0, 1, r)
-    return x1 / r / r, x2 / r / r
+def turning(x1: Any, x2: Any) -> Any:
+    """x2 / (x1^2 + x2^2), the derivative of arctan2(x1, x2) by x1."""
+    return angle_slope(*level(x1, x2))
 
 
+@primitive
+def angle_slope(x1: Any, x2: Any) -> Any:
+    """x2 / (x1^2 + x2^2); 0 at the origin, where no direction is right.
+
+    The squares are formed as they are unless one of the sums over- or underflows: hypot takes 14 ns
+    an element, five times as long as all the rest.
+    """
+    with np.errstate(all="ignore"):
+        square = x1 * x1 + x2 * x2
+        limits = np.finfo(square.dtype)
+        if np.all(square > limits.tiny / limits.eps) and np.all(square <= limits.max):
+            return x2 / square
+        size = np.maximum(np.abs(x1), np.abs(x2))
+        size = np.where(size == 0, 1, size)
+        x1, x2 = x1 / size, x2 / size
+        square = x1 * x1 + x2 * x2
+        return x2 / np.where(square == 0, 1, square) / size
+
+
+ANGLE_RULES = {
+    "x1": lambda g, x1, x2: -2 * g * turning(x1, x2) * turning(x2, x1),
+    "x2": lambda g, x1, x2: g * (np.square(turning(x2, x1)) - np.square(turning(x1, x2))),
+}
+reverse(angle_slope, ANGLE_RULES, ANGLE_RULES, batched=True)
 elementwise(np.arcsin, arcsin_change, risky=True)
 elementwise(np.arccos, arccos_change, risky=True)
 elementwise(np.arctan, lambda g, x: g / (1 + x * x), risky=True)
 elementwise(
     np.arctan2,
-    lambda g, x1, x2: g * arctan2_slopes(x1, x2)[1],
-    lambda g, x1, x2: -g * arctan2_slopes(x1, x2)[0],
+    lambda g, x1, x2: g * turning(x1, x2),
+    lambda g, x1, x2: -g * turning(x2, x1),
     risky=True,
 )
 

@@ -335,18 +335,21 @@ def sinc_derivative(x: Any, order: int) -> Any:
     border = order + 0.5
     near = np.abs(u) < border
     away = np.where(near, border, u)
-    circle = (np.sin(away), np.cos(away), -np.sin(away), -np.cos(away))
+    circle = np.sin(away), np.cos(away)
     far = circle[0] / away
     for n in range(1, order + 1):
-        far = (circle[n % 4] - n * far) / away
-    close = np.where(near, u, 0)
+        turned = circle[n % 2] if n % 4 < 2 else -circle[n % 2]
+        far = (turned - n * far) / away
+    close = u[near]
     series: Any = 0
-    for m in reversed(range((order + 1) // 2, order + 22)):
+    for m in reversed(range((order + 1) // 2, 3 * order + 12)):  # 1e-17 at the border
         power = 2 * m - order
         coefficient = (-1) ** m / (math.factorial(power) * (2 * m + 1))
         series = series * close * close + coefficient
     series = series * close if order % 2 else series
-    return (math.pi**order * np.where(near, series, far)).astype(x.dtype)
+    far = np.asarray(far)
+    far[near] = series
+    return (math.pi**order * far).astype(x.dtype)[()]
 
 
 def sinc_derivative_change(g: Any, x: Any, order: int) -> Any:

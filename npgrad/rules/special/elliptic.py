@@ -139,23 +139,25 @@ def carlson_integral(x1: Any, x2: Any, x3: Any, x4: Any, powers: tuple[float, ..
     arguments = [item if hasattr(item, "dtype") else np.asarray(item) for item in (x1, x2, x3, x4)]
     dtype = np.result_type(*arguments)
     wide = [item.astype(np.result_type(dtype, np.float64)) for item in arguments]
-    step = 0.25 if dtype.kind == "c" else 0.5
-    used = [item for item, power in zip(wide, powers, strict=True) if power > 0]
-    sizes = [np.abs(item[item != 0]) if item.ndim else np.abs(item) for item in used]
-    positive = [size for size in sizes if size.size and np.all(size > 0)]
-    low = min((float(size.min()) for size in positive), default=1.0)
-    high = max((float(size.max()) for size in positive), default=1.0)
+    shape = np.broadcast_shapes(*(item.shape for item in wide))
+    used = [np.abs(item) for item, power in zip(wide, powers, strict=True) if power > 0]
+    low = min((float(np.min(item, where=item > 0, initial=1e300)) for item in used), default=1.0)
+    high = max((float(np.max(item, initial=1e-300)) for item in used), default=1.0)
     # At the lower end the integrand falls as exp(v), or exp(v/2) where an argument is 0.
-    start, stop = math.log(low) - 80, math.log(high) + 40 / min(sum(powers) - 1, 1.5)
+    below = 80 if any(np.any(item == 0) for item in used) else 40
+    above = 40 / min(sum(powers) - 1, 1.5)
+    step = 0.25 if dtype.kind == "c" else 0.5
+    nodes = np.exp(np.arange(math.log(low) - below, math.log(high) + above, step))
+    chunk = max(1, 100_000 // max(1, math.prod(shape)))  # nodes at once: about a megabyte
     total: Any = 0
-    for node in np.arange(start, stop, step):
-        t = math.exp(node)
+    for first in range(0, len(nodes), chunk):
+        t = nodes[first : first + chunk].reshape((-1,) + (1,) * len(shape))
         term: Any = t * step
         for item, power in zip(wide, powers, strict=True):
             if power:
                 term = term * (t + item) ** -power
-        total = total + term
-    return np.asarray(total).astype(dtype)[()]
+        total = total + term.sum(axis=0)
+    return total.astype(dtype)[()]
 
 
 def carlson_change(place: int) -> Any:
