@@ -80,7 +80,9 @@ SAMPLES: list[Sample] = [
                 apart(2, 3, 2),
             ),
             Sample(f"{name} keepdims", lambda a, f=fun: f(a, keepdims=True), apart(2, 3)),
-            Sample(f"{name} overwrite_input", lambda a, f=fun: f(a, -1, None, True), apart(2, 4)),
+            Sample(
+                f"{name} overwrite_input", lambda a, f=fun: f(a * 1.0, -1, None, True), apart(2, 4)
+            ),
             Sample(f"{name} 0-d", lambda a, f=fun: f(a) ** 2, apart()),
             Sample(f"{name} transposed", lambda a, f=fun: f(a.T, axis=0), apart(2, 4)),
         )
@@ -149,7 +151,9 @@ SAMPLES: list[Sample] = [
         apart(2, 3, 2),
     ),
     Sample("np.quantile matrix of q", lambda a: np.quantile(a, [[0.2, 0.7], [0.4, 0.9]]), apart(7)),
-    Sample("np.quantile overwrite_input", lambda a: np.quantile(a, 0.3, 0, None, True), apart(5)),
+    Sample(
+        "np.quantile overwrite_input", lambda a: np.quantile(a * 1.0, 0.3, 0, None, True), apart(5)
+    ),
     Sample("np.quantile many", lambda a: np.quantile(a, np.linspace(0.01, 0.99, 12)), apart(9)),
     Sample("np.quantile even median", lambda a: np.quantile(a, 0.5, axis=-1), apart(3, 4)),
     Sample("np.quantile of one", lambda a: np.quantile(a, 0.3), apart(1)),
