@@ -5,8 +5,9 @@ and gradient once; the gradient is compared with a float64 reference that owes n
 library: central differences of the plain NumPy text (`reference`). Only a worker that agrees is
 timed. A round then asks each worker in turn for one sample, and NumPy's forward is a worker among
 them, so a ratio always divides times taken within one round; what is reported is the median over
-the rounds. Memory is the high-water mark of the worker's resident set during one call, counted from
-where it stood before that call.
+the rounds. Processor time is kept beside the time on the wall: on a busy machine its ratios are the
+steadier ones. Memory is the high-water mark of the worker's resident set during one call, counted
+from where it stood before that call.
 
 This module knows neither the libraries (`benchmarks.libraries`) nor the command line
 (`benchmarks.run`).
@@ -59,6 +60,8 @@ class Measured:
     peak: float = float("nan")  # bytes, high-water mark of the fresh process
     samples: list[float] = field(default_factory=list)  # seconds a call, one a round
     ratios: list[float] = field(default_factory=list)  # over NumPy's forward in the same round
+    cpu: list[float] = field(default_factory=list)  # processor seconds a call, all threads
+    cpu_ratios: list[float] = field(default_factory=list)
 
     @property
     def seconds(self) -> float:
@@ -253,16 +256,22 @@ def measure(
             say(f"round {number + 1} of {rounds}")
             for found, worker in list(workers):
                 try:
-                    found.samples.append(worker.ask("sample", limit)["seconds"])
+                    answer = worker.ask("sample", limit)
                 except WorkerFailed as failure:
                     found.refused = str(failure)
                     workers.remove((found, worker))
+                else:
+                    found.samples.append(answer["seconds"])
+                    found.cpu.append(answer["cpu"])
     finally:
         for _, worker in workers:
             worker.close()
-    forward = outcome.measured[0].samples
+    forward = outcome.measured[0]
     for found in outcome.measured:
-        found.ratios = [a / b for a, b in zip(found.samples, forward, strict=False)]
+        pairs = zip(found.samples, forward.samples, strict=False)
+        found.ratios = [a / b for a, b in pairs]
+        pairs = zip(found.cpu, forward.cpu, strict=False)
+        found.cpu_ratios = [a / b for a, b in pairs if b]
     return outcome
 
 

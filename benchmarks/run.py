@@ -22,6 +22,10 @@ from benchmarks import import_time, report
 from benchmarks.harness import Outcome, measure
 from benchmarks.workloads import ORDER
 
+NOTE = (
+    "Ratios are medians over the rounds of time over NumPy's forward in the same round; the last "
+    "column is the same for npgrad in processor time, all threads together."
+)
 LIBRARIES = ("npgrad", "autograd", "mygrad", "torch", "jax")
 
 
@@ -69,6 +73,7 @@ def main(argv: list[str] | None = None) -> int:
     print(report.machine_line(facts), end="\n\n")
     if outcomes and asked.rounds:
         print(report.table(outcomes, libraries), end="\n\n")
+        print(NOTE, end="\n\n")
         print(report.memory_table(outcomes, ["numpy", *libraries]), end="\n\n")
     if imported:
         print(import_time.table(imported))
