@@ -195,54 +195,28 @@ linear(np.delete, transpose=delete_transpose, batched=True)
 
 
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
-    """``np.insert``, whose positions are worked out as NumPy does."""
+    """``np.insert``: inserting negative numbers into positions shows what NumPy puts where."""
     arr = as_array(arr)
     if axis is None:
         arr, axis = np.ravel(arr), 0
     ndim = arr.ndim
     axis = positive_axis(axis, ndim)
     length = arr.shape[axis]
-    where: Any
-    if isinstance(obj, slice):
-        where = np.arange(*obj.indices(length), dtype=np.intp)
-    else:
-        where = np.array(obj)
-        if where.dtype == bool:
-            where = np.flatnonzero(obj)
-    if where.ndim > 1:
-        raise ValueError("index array argument obj to insert must be one dimensional or scalar")
-    if where.size and (where.min() < -length or where.max() > length):
-        raise IndexError(f"index {obj} is out of bounds for axis {axis} with size {length}")
+    places = np.arange(length)
+    count = len(np.insert(places, obj, -1)) - length
+    source = np.insert(places, obj, -1 - np.arange(count)) if count else places
     values = as_array(values)
     if values.dtype != arr.dtype:
         values = values.astype(arr.dtype)
-    before, after = (slice(None),) * axis, arr.shape[axis + 1 :]
-    if where.size == 1:
-        start = int(where.reshape(-1)[0])
-        start += length if start < 0 else 0
+    if count == 1:  # one place, for any number of values
         values = values.reshape((1,) * (ndim - values.ndim) + values.shape)
-        if where.ndim == 0:
+        if not isinstance(obj, slice) and np.ndim(obj) == 0:
             values = np.moveaxis(values, 0, axis)
-        block = (*arr.shape[:axis], values.shape[axis], *after)
-        return np.concatenate(
-            [
-                arr[(*before, slice(None, start))],
-                np.broadcast_to(values, block),
-                arr[(*before, slice(start, None))],
-            ],
-            axis,
-        )
-    where = where.astype(np.intp)
-    where[where < 0] += length
-    count = len(where)
-    where[np.argsort(where, kind="stable")] += np.arange(count)
-    source = np.empty(length + count, np.intp)
-    old = np.ones(length + count, bool)
-    old[where] = False
-    source[where] = length + np.arange(count)
-    source[old] = np.arange(length)
-    block = np.broadcast_to(values, (*arr.shape[:axis], count, *after))
-    return gather(np.concatenate([arr, block], axis), source, axis - ndim, True)
+        count, start = values.shape[axis], int(np.argmin(source))
+        source = np.concatenate([places[:start], -1 - np.arange(count), places[start:]])
+    inserted = np.broadcast_to(values, (*arr.shape[:axis], count, *arr.shape[axis + 1 :]))
+    both = np.concatenate([arr, inserted], axis)
+    return gather(both, np.where(source < 0, length - 1 - source, source), axis - ndim, True)
 
 
 composed(np.insert, insert)

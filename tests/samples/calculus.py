@@ -178,19 +178,23 @@ POLYNOMIALS = [
     Sample("np.poly complex", np.poly, waves((3,))),
     Sample("np.poly matrix", np.poly, normal((3, 3)), dtypes=("float64",)),
     Sample(
-        "polyval2d",
-        np.polynomial.polynomial.polyval2d,
-        normal((3,), (3,), (2, 3)),
-    ),
-    Sample(
-        "polygrid2d",
-        np.polynomial.polynomial.polygrid2d,
-        normal((2,), (3,), (2, 3)),
-    ),
-    Sample(
         "numpy.polynomial polyval",
         lambda x, c: np.polynomial.polynomial.polyval(x, [1.0, 0.5, 2.0]) * c,
         normal((3,), (3,)),
     ),
 ]
+if hasattr(np.polynomial.polynomial.polyval2d, "_implementation"):  # dispatches
+    POLYNOMIALS += [
+        Sample(
+            "polyval2d",
+            np.polynomial.polynomial.polyval2d,
+            normal((3,), (3,), (2, 3)),
+        ),
+        Sample(
+            "polygrid2d",
+            np.polynomial.polynomial.polygrid2d,
+            normal((2,), (3,), (2, 3)),
+        ),
+    ]
+
 SAMPLES = [*INTERPOLATIONS, *CONVOLUTIONS, *POLYNOMIALS]

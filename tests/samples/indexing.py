@@ -89,7 +89,7 @@ SAMPLES = [
     Sample(
         "np.insert slice", lambda x, v: np.insert(x, slice(0, 2), v, axis=-1), normal((2, 3), (2,))
     ),
-    Sample("np.insert mask", lambda x, v: np.insert(x, MASK, v), normal((3,), (2,))),
+    Sample("np.insert mask", lambda x, v: np.insert(x, MASK, v), normal((3,), ())),
     Sample("np.insert plain values", lambda x: np.insert(x, 0, [1.0, 2.0]), normal((3,))),
     Sample("np.insert into plain", lambda v: np.insert(np.ones(3), [0, 2], v), normal((2,))),
     Sample("np.ix_", np.ix_, normal((2,), (3,))),

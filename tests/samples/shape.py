@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
@@ -50,8 +51,6 @@ RESHAPES = [
     Sample("np.reshape F of F", lambda x: np.reshape(x.T, (2, -1), order="F"), normal((4, 3))),
     Sample("np.reshape A of F", lambda x: np.reshape(x.T, (2, 6), order="A"), normal((4, 3))),
     Sample("np.reshape A of C", lambda x: np.reshape(x, (2, 6), order="A"), normal((3, 4))),
-    Sample("np.reshape copy", lambda x: np.reshape(x, (2, 6), copy=True), normal((3, 4))),
-    Sample("np.reshape no copy", lambda x: np.reshape(x, (2, 6), copy=False), normal((3, 4))),
     Sample("np.reshape of a transpose", lambda x: np.reshape(x.T, (2, 6)), normal((3, 4))),
     Sample("np.reshape of a step", lambda x: np.reshape(x[::-1, ::2], (2, 3)), normal((3, 4))),
     Sample("np.reshape complex", lambda x: np.reshape(x, (6, 2)), waves((3, 4))),
@@ -81,6 +80,12 @@ RESHAPES = [
     Sample("np.atleast_3d", np.atleast_3d, normal((2, 3))),
     Sample("np.atleast_3d several", np.atleast_3d, normal((), (2,), (1, 2, 1))),
 ]
+
+if "copy" in inspect.signature(np.reshape).parameters:  # NumPy 2.1
+    RESHAPES += [
+        Sample("np.reshape copy", lambda x: np.reshape(x, (2, 6), copy=True), normal((3, 4))),
+        Sample("np.reshape no copy", lambda x: np.reshape(x, (2, 6), copy=False), normal((3, 4))),
+    ]
 
 PERMUTATIONS = [
     Sample("np.transpose", np.transpose, normal((2, 3, 4))),
