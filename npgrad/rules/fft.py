@@ -25,7 +25,12 @@ Array = Any
 Axes = Any
 
 # Which direction a norm scales, seen from the opposite transform.
-OPPOSITE = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
+OPPOSITE: dict[Any, Any] = {
+    None: "forward",
+    "backward": "forward",
+    "ortho": "ortho",
+    "forward": "backward",
+}
 
 
 # ------------------------------------------------------------------------------------ one axis
@@ -169,7 +174,7 @@ def real_forward(default: Axes) -> Body:
         a: Array, s: Any = None, axes: Axes = default, norm: Any = None, out: Any = None
     ) -> Array:
         lengths, axes = lengths_and_axes(a, s, axes)
-        steps = [(np.fft.fft, n, axis) for n, axis in zip(lengths, axes, strict=True)]
+        steps: list[Any] = [(np.fft.fft, n, axis) for n, axis in zip(lengths, axes, strict=True)]
         steps[-1] = (np.fft.rfft, lengths[-1], axes[-1])
         return in_turn(a, reversed(steps), norm, out)
 
@@ -183,7 +188,7 @@ def real_inverse(default: Axes) -> Body:
         a: Array, s: Any = None, axes: Axes = default, norm: Any = None, out: Any = None
     ) -> Array:
         lengths, axes = lengths_and_axes(a, s, axes, half=True)
-        steps = [(np.fft.ifft, n, axis) for n, axis in zip(lengths, axes, strict=True)]
+        steps: list[Any] = [(np.fft.ifft, n, axis) for n, axis in zip(lengths, axes, strict=True)]
         steps[-1] = (np.fft.irfft, lengths[-1], axes[-1])
         return in_turn(a, steps, norm, out)
 

@@ -24,7 +24,7 @@ these gradients are those of the very numbers that NumPy returns.
 
 *Constant rank.* pinv and lstsq are differentiated at constant rank, where they are smooth.
 
-*Repeated values.* See ``linalg_spectral``.
+*Repeated values.* See ``linalg_repeated``.
 
 Here live the small helpers of these chapters.
 """

@@ -152,8 +152,8 @@ def lstsq_rcond(shape: Any, rcond: Any) -> float:
     """The cut-off that np.linalg.lstsq, which computes in double precision, took for the rank."""
     eps = float(np.finfo(np.float64).eps)
     if rcond is None:
-        return eps * max(shape)
-    return eps if rcond < 0 else rcond
+        return float(eps * max(shape))
+    return eps if rcond < 0 else float(rcond)
 
 
 def column(v: Array, ndim: int) -> Array:
