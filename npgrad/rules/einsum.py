@@ -206,6 +206,8 @@ def pull_operand(
     before, _, output = subscripts.partition("->")
     inputs = before.split(",")
     own = inputs.pop(i)
+    if 0 in shape:
+        return np.zeros_like(g, shape=g.shape[: g.ndim - len(output)] + shape)
     batch = spare_labels(subscripts, g.ndim - len(output))
     wanted = "".join(dict.fromkeys(own))
     found = "".join(label for label in wanted if label in output or any(label in s for s in inputs))

@@ -12,6 +12,7 @@ Rules may use ``g``, ``shape`` and NumPy's own parameter names. ``g`` may carry 
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -60,10 +61,11 @@ def matmul_right(g: Array, x1: Array, shape: Shape) -> Array:
         if x1.ndim == 2:
             return g @ x1
         if g.ndim == x1.ndim - 1:
-            return g.reshape(-1) @ x1.reshape(-1, shape[0])
+            return g.reshape(-1) @ x1.reshape(g.size, shape[0])
         return (g[..., None, :] @ x1)[..., 0, :]
     if len(shape) == 2 < x1.ndim == g.ndim:
-        return x1.reshape(-1, shape[0]).swapaxes(0, 1) @ g.reshape(-1, shape[1])
+        rows = math.prod(g.shape[:-1])
+        return x1.reshape(rows, shape[0]).swapaxes(0, 1) @ g.reshape(rows, shape[1])
     return x1.swapaxes(-1, -2) @ g
 
 

@@ -419,11 +419,16 @@ def overlap_add(g: Array, axis: int) -> Array:
 
 
 sliding_window_view = np.lib.stride_tricks.sliding_window_view
-linear(
-    overlap_add,
-    transpose=lambda g, shape, axis: sliding_window_view(g, shape[-1], axis=axis),
-    batched=True,
-)
+
+
+def windows_of(g: Array, shape: Shape, axis: int) -> Array:
+    """Transpose of `overlap_add`; there are no windows of an array shorter than they are."""
+    if 0 in shape:
+        return np.zeros_like(g, shape=g.shape[: g.ndim - len(shape) + 1] + shape)
+    return sliding_window_view(g, shape[-1], axis=axis)
+
+
+linear(overlap_add, transpose=windows_of, batched=True)
 
 
 def unslide(g: Array, shape: Shape, window_shape: Any, axis: Axes) -> Array:

@@ -71,7 +71,7 @@ MATMULS = [
     ),
     product(
         "np.matmul out",
-        lambda a: np.matmul(a, a.T, out=np.zeros_like(a, shape=(2, 2))),
+        lambda a: np.matmul(a, a.T, out=np.zeros_like(a, shape=(2, 2), order="C")),
         (2, 3),
     ),
     product("operator @", lambda a, b: a @ b, (2, 3), (3,)),
@@ -144,7 +144,7 @@ PRODUCTS = [
     product("np.dot with itself", lambda a: np.dot(a, a), (3,)),
     product(
         "np.dot out",
-        lambda a: np.dot(a, a.T, out=np.zeros_like(a, shape=(2, 2))),
+        lambda a: np.dot(a, a.T, out=np.zeros_like(a, shape=(2, 2), order="C")),
         (2, 3),
     ),
     Sample("np.dot complex", np.dot, waves((2, 3), (3, 2))),
@@ -169,7 +169,7 @@ PRODUCTS = [
     product("np.outer number", np.outer, (), (3,)),
     product(
         "np.outer out",
-        lambda a: np.outer(a, [1.0, -2.0, 0.5], out=np.zeros_like(a, shape=(2, 3))),
+        lambda a: np.outer(a, [1.0, -2.0, 0.5], out=np.zeros_like(a, shape=(2, 3), order="C")),
         (2,),
     ),
     Sample("np.outer complex", np.outer, waves((2,), (3,))),
@@ -236,7 +236,7 @@ PRODUCTS = [
     product("np.linalg.multi_dot plain", lambda a: np.linalg.multi_dot([a, M, a]), (3, 2)),
     product(
         "np.linalg.multi_dot out",
-        lambda a: np.linalg.multi_dot([a, a.T], out=np.zeros_like(a, shape=(2, 2))),
+        lambda a: np.linalg.multi_dot([a, a.T], out=np.zeros_like(a, shape=(2, 2), order="C")),
         (2, 3),
     ),
 ]
@@ -332,7 +332,7 @@ EINSUMS = [
     product("np.einsum number", lambda a: np.einsum("i,->i", a, 2.0), (3,)),
     product(
         "np.einsum out",
-        lambda a: np.einsum("ij,kj->ik", a, a, out=np.zeros_like(a, shape=(2, 2))),
+        lambda a: np.einsum("ij,kj->ik", a, a, out=np.zeros_like(a, shape=(2, 2), order="C")),
         (2, 3),
     ),
     product(

@@ -84,7 +84,11 @@ RESHAPES = [
 if "copy" in inspect.signature(np.reshape).parameters:  # NumPy 2.1
     RESHAPES += [
         Sample("np.reshape copy", lambda x: np.reshape(x, (2, 6), copy=True), normal((3, 4))),
-        Sample("np.reshape no copy", lambda x: np.reshape(x, (2, 6), copy=False), normal((3, 4))),
+        Sample(
+            "np.reshape no copy",
+            lambda x: np.reshape(np.ravel(x), (2, 6), copy=False),
+            normal((3, 4)),
+        ),
     ]
 
 PERMUTATIONS = [
