@@ -27,12 +27,11 @@ def winners(a: Any, y: Any, axis: Any, keepdims: Any, initial: Any, where: Any) 
     mask = a == top
     if selecting(where):
         mask = mask & where
-    size = y.size
     nans = np.isnan(y)
-    if np.any(nans):
+    if nans.any():
         of_nan = np.isnan(a) & restore(nans, a.shape, axis, keepdims)
         mask = mask | (of_nan & where if selecting(where) else of_nan)
-    elif not given(initial) and np.count_nonzero(mask) == size:
+    elif not given(initial) and np.count_nonzero(mask) == y.size:
         return mask, None
     count = np.sum(mask, axis=axis, keepdims=True)
     if given(initial):

@@ -9,6 +9,7 @@ Names a rule may use: ``g``, ``y`` the product, and NumPy's ``a, axis, keepdims,
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -31,12 +32,18 @@ from npgrad.table import reverse
 def normal(y: Any) -> Any:
     """Where a product is finite and normal, so that dividing by a factor is exact enough."""
     size = np.abs(y)
-    return (size >= np.finfo(y.dtype).tiny) & (size < np.inf)
+    return (size >= smallest(y.dtype)) & (size < np.inf)
+
+
+@functools.cache
+def smallest(dtype: Any) -> Any:
+    """The smallest normal number."""
+    return np.finfo(dtype).tiny
 
 
 def plain_range(y: Any) -> bool:
     """Whether every product is `normal`."""
-    return bool(np.all(normal(y)))
+    return bool(normal(y).all())
 
 
 def others(x: Any) -> Any:
@@ -98,9 +105,9 @@ def cofactors(y: Any, a: Any, axis: Any, keepdims: Any, initial: Any, where: Any
     if selecting(where):
         a = np.where(where, a, 1)
     good = normal(y)
-    if np.all(good):
+    if good.all():
         rest = restore(y, shape, axis, keepdims) / a
-    elif np.ndim(y) == 0 or not np.any(good):
+    elif np.ndim(y) == 0 or not good.any():
         rest = back_in_place(scaled(others(in_front(a, axis, shape)), initial), axis, shape)
     else:  # some lines by division, the others by products
         good = restore(good, shape, axis, keepdims)

@@ -18,6 +18,7 @@ from npgrad.rules.reduced import (
     axes_of,
     extent,
     given,
+    into,
     options,
     over,
     reduced_axes,
@@ -139,7 +140,7 @@ def times(fresh: Any, weight: Any) -> Any:
 def per_spread(g: Any, y: Any) -> Any:
     """`g` / (2 y), the derivative of the root of the variance; 0 where nothing is spread."""
     still = y == 0
-    if not np.any(still):
+    if not still.any():
         return g / (2.0 * y)
     return np.where(still, 0, g / np.where(still, 1, 2.0 * y))
 
@@ -287,11 +288,11 @@ def spread_weights(weights: Any, a: Any, axis: Any) -> Any:
     return ordered.reshape(tuple(n if ax in axes else 1 for ax, n in enumerate(a.shape)))
 
 
+def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = NoValue) -> Any:
+    """The largest less the smallest."""
+    kept = options(keepdims=keepdims)
+    return into(out, np.subtract(np.max(a, axis=axis, **kept), np.min(a, axis=axis, **kept)))
+
+
 composed(np.average, average)
-composed(
-    np.ptp,
-    lambda a, axis=None, out=None, keepdims=NoValue: np.subtract(
-        np.max(a, axis=axis, **options(keepdims=keepdims)),
-        np.min(a, axis=axis, **options(keepdims=keepdims)),
-    ),
-)
+composed(np.ptp, ptp)

@@ -40,7 +40,7 @@ def cumsum_transpose(g: Any, shape: Any, axis: Any) -> Any:
     if not isinstance(g, np.ndarray):
         return np.cumsum(g[turned], axis=axis)[turned].reshape(target)
     out = np.empty(target, g.dtype)  # written backwards, and not a view of something turned
-    np.cumsum(g[turned], axis=axis, out=(out.reshape(g.shape) if flat else out)[turned])
+    np.add.accumulate(g[turned], axis, None, (out.reshape(g.shape) if flat else out)[turned])
     return out
 
 

@@ -65,7 +65,7 @@ linear(fetch, transpose=lambda g, place: put(g, place))
 def level_ties(g: Any, ordered: Any) -> Any:
     """`g`, laid out as `ordered` (sorted rows), with its mean in every run of equal elements."""
     same = ordered[..., 1:] == ordered[..., :-1]
-    if not np.any(same):
+    if not same.any():
         return g
     begins = np.concatenate((np.ones_like(same, shape=(*same.shape[:-1], 1)), ~same), axis=-1)
     run = np.cumsum(begins) - 1  # rows never share a run, since each begins one

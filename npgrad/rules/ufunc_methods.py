@@ -205,7 +205,11 @@ def prepared(ufunc: np.ufunc, x: Any, dtype: Any) -> Any:
         raise ValueError("reduce only supported for functions returning a single value")
     if ufunc in LOGICAL:
         return x != 0  # nan is true, as in NumPy
-    return x if dtype is None or x.dtype == dtype else x.astype(dtype)
+    if dtype is None:
+        ufunc.resolve_dtypes((x.dtype, x.dtype, None), reduction=True)  # NumPy's TypeError, if any
+    elif x.dtype != dtype and ufunc not in (np.add, np.multiply):  # whose functions take a dtype
+        x = x.astype(dtype)
+    return x
 
 
 def ufunc_reduce(
@@ -229,6 +233,8 @@ def ufunc_reduce(
             extra["where"] = where
         if keepdims:
             extra["keepdims"] = True
+        if dtype is not None and ufunc in (np.add, np.multiply):
+            extra["dtype"] = dtype
         return REDUCE[ufunc](x, axis=axis, **extra)
     if ufunc in REDUCE_POSITIONALLY:
         return REDUCE_POSITIONALLY[ufunc](x, axis, keepdims, initial, where)
@@ -298,9 +304,9 @@ def ufunc_accumulate(ufunc: np.ufunc, x: Any, axis: Any = 0, dtype: Any = None) 
     if ufunc in LOGICAL:
         return ufunc.accumulate(x, axis=axis)
     if ufunc is np.add:
-        return np.cumsum(x, axis=axis)
+        return np.cumsum(x, axis=axis, dtype=dtype)
     if ufunc is np.multiply:
-        return np.cumprod(x, axis=axis)
+        return np.cumprod(x, axis=axis, dtype=dtype)
     line = np.moveaxis(x, axis, 0)
     if not len(line):
         return x
@@ -318,6 +324,7 @@ def ufunc_reduceat(ufunc: np.ufunc, x: Any, indices: Any, axis: Any = 0, dtype: 
     A segment runs up to the next index; where that is not larger, it is the one entry.
     """
     x = prepared(ufunc, x, dtype)
+    x = x if dtype is None or x.dtype == dtype or ufunc in LOGICAL else x.astype(dtype)
     axis = one_axis(x, axis)
     if ufunc in LOGICAL:
         return ufunc.reduceat(x, indices, axis=axis)

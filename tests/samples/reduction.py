@@ -180,6 +180,18 @@ SAMPLES: list[Sample] = [
         lambda a: np.nanmax(holes(a), axis=0, where=ROW, initial=-9.0),
         apart(3, 4),
     ),
+    *[
+        Sample(
+            f"np.{fun.__name__} out",
+            lambda a, f=fun: f(a, axis=0, out=np.zeros_like(a[0])) ** 2,
+            apart(3, 4),
+        )
+        for fun in (np.mean, np.max, np.ptp, np.var, np.nanmax, np.median, np.nanmedian)
+    ],
+    Sample("np.add.reduce dtype", lambda a: np.add.reduce(a, dtype=np.float64), normal(3)),
+    Sample("np.multiply.reduce dtype", lambda a: np.multiply.reduce(a, 0, np.float64), normal(3)),
+    Sample("np.add.accumulate dtype", lambda a: np.add.accumulate(a, dtype=np.float64), normal(3)),
+    Sample("np.maximum.reduce dtype", lambda a: np.maximum.reduce(a, dtype="f8"), apart(3)),
     # spreads
     *[
         sample

@@ -58,6 +58,7 @@ SAMPLES: list[Sample] = [
             Sample(f"{name} reversed", lambda a, f=fun: f(a[::-1], axis=0), args(4)),
             Sample(f"{name} complex", lambda a, f=fun: f(a, axis=1), complex_(2, 3)),
             Sample(f"{name} dtype", lambda a, f=fun: f(a, dtype=np.float64), args(4)),
+            Sample(f"{name} out", lambda a, f=fun: f(a, 0, out=np.zeros_like(a)) ** 2, args(2, 3)),
         )
     ],
     *[

@@ -154,6 +154,11 @@ SAMPLES: list[Sample] = [
     Sample(
         "np.quantile overwrite_input", lambda a: np.quantile(a * 1.0, 0.3, 0, None, True), apart(5)
     ),
+    Sample(
+        "np.percentile out",
+        lambda a: np.percentile(a, 30.0, axis=0, out=np.zeros_like(a[0])) ** 2,
+        apart(4, 2),
+    ),
     Sample("np.quantile many", lambda a: np.quantile(a, np.linspace(0.01, 0.99, 12)), apart(9)),
     Sample("np.quantile even median", lambda a: np.quantile(a, 0.5, axis=-1), apart(3, 4)),
     Sample("np.quantile of one", lambda a: np.quantile(a, 0.3), apart(1)),
