@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from npgrad.table import composed, elementwise, linear, reverse
+from npgrad.table import composed, linear, reverse
 
 
 def conjugate_change(g: Any, dtype: Any) -> Any:
@@ -27,7 +27,15 @@ def conjugate_change(g: Any, dtype: Any) -> Any:
     return np.conjugate(g) if dtype.kind == "c" else g
 
 
-elementwise(np.conjugate, conjugate_change, forward=(conjugate_change,), holomorphic=False)
+# Not `elementwise`: the methods ``z.conj()`` and ``z.conjugate()`` arrive as functions do.
+reverse(
+    np.conjugate,
+    conjugate_change,
+    conjugate_change,
+    signature="x, out=None",
+    holomorphic=False,
+    batched=True,
+).name = "np.conjugate"
 
 
 def imag_transpose(g: Any, dtype: Any) -> Any:

@@ -169,11 +169,11 @@ SAMPLES += [
     ),
     Sample("unary operators", lambda x: -x + (+x) * abs(x), either_sign(0.3, 2)),
     Sample(
-        "x % 0.7",
+        "remainder by 0.7",
         lambda x: x % 0.7,
         lambda rng: (0.7 * (rng.integers(-4, 4, SHAPE) + rng.uniform(0.2, 0.8, SHAPE)),),
     ),
-    Sample("5.0 % x", lambda x: 5.0 % x, between(1.1, 1.15)),
+    Sample("remainder of 5.0", lambda x: 5.0 % x, between(1.1, 1.15)),
     Sample(
         "broadcast rows and columns",
         lambda x, y: x * y + x / y,

@@ -76,6 +76,11 @@ SAMPLES: list[Sample] = [
     Sample("np.copysign", lambda x, y: np.copysign(x, y) * x * y, both(one, one)),
     Sample("np.copysign scalar", lambda x: np.copysign(x, -1.0) * x + np.copysign(2.0, x), one),
     Sample("np.heaviside", lambda x, y: np.heaviside(x, y) * x + y, both(one, one)),
+    Sample(
+        "np.heaviside value at 0",
+        lambda y: np.heaviside(np.array([0, 1, -1, 0], y.dtype), y) * y,
+        one,
+    ),
     Sample("np.nextafter", lambda x, y: np.nextafter(x, y) * y, both(one, one), tol=1e-5),
     # -- larger and smaller --------------------------------------------------------------------
     Sample("np.maximum", lambda x, y: np.maximum(x, y) * x, apart),

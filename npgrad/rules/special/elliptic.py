@@ -149,7 +149,7 @@ def carlson_integral(x1: Any, x2: Any, x3: Any, x4: Any, powers: tuple[float, ..
     step = 0.25 if dtype.kind == "c" else 0.5
     nodes = np.exp(np.arange(math.log(low) - below, math.log(high) + above, step))
     chunk = max(1, 100_000 // max(1, math.prod(shape)))  # nodes at once: about a megabyte
-    total: Any = 0
+    total = np.zeros(shape, np.result_type(*wide))
     for first in range(0, len(nodes), chunk):
         t = nodes[first : first + chunk].reshape((-1,) + (1,) * len(shape))
         term: Any = t * step
@@ -157,6 +157,9 @@ def carlson_integral(x1: Any, x2: Any, x3: Any, x4: Any, powers: tuple[float, ..
             if power:
                 term = term * (t + item) ** -power
         total = total + term.sum(axis=0)
+    for item, power in zip(wide, powers, strict=True):
+        if power >= 1 and np.any(item == 0):
+            total = np.where(item == 0, np.inf, total)
     return total.astype(dtype)[()]
 
 
