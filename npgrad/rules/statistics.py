@@ -244,14 +244,19 @@ def weigh_forward(g: Any, y: Any, found: Any) -> Any:
     return scatter_add(gather(g, inside, -1), found[inside], y.size, -1)
 
 
+def unmoved(g: Any, y: Any, shape: Any) -> Any:
+    """Zeros like the sums, one for each tangent of a batch."""
+    return np.zeros_like(y, shape=g.shape[: g.ndim - len(shape)] + y.shape)
+
+
 # which bin a sample is in changes by jumps: nothing flows to the samples from here
 reverse(
     weigh,
     {"weights": unweigh, "a": lambda g: None, "bins": lambda g: None},
     {
         "weights": weigh_forward,
-        "a": lambda g, y: np.zeros_like(y),
-        "bins": lambda g, y: np.zeros_like(y),
+        "a": unmoved,
+        "bins": unmoved,
     },
     ignores=("range",),
     batched=True,
