@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from npgrad.primitives import primitive
-from npgrad.rules.linalg import adjoint, as_array, conjugate, identity, real
+from npgrad.rules.linalg import adjoint, as_array, conjugate, real
+from npgrad.rules.linalg_solve import inverse_or_infinite
 from npgrad.rules.linalg_spectral import safe_reciprocal
 from npgrad.table import composed, reverse
 
@@ -198,18 +199,19 @@ def cond(x: Array, p: Any = None) -> Array:
     if p is None or p in (2, -2):
         s = np.linalg.svd(x, compute_uv=False)
         above, below = (s[..., -1], s[..., 0]) if p == -2 else (s[..., 0], s[..., -1])
-        singular = below == 0
-        ratio = above / np.where(singular, 1, below)
+        with np.errstate(all="ignore"):
+            ratio = above / below
     else:
         if x.ndim < 2 or x.shape[-2] != x.shape[-1]:
             raise np.linalg.LinAlgError("cond: the last two dimensions must be square")
-        singular = np.linalg.slogdet(x)[0] == 0
-        regular = np.where(singular[..., None, None], identity(x.shape[-1], x), x)
-        ratio = np.linalg.norm(x, p, axis=(-2, -1)) * np.linalg.norm(
-            np.linalg.inv(regular), p, axis=(-2, -1)
-        )
-    singular = singular & ~np.any(np.isnan(x), axis=(-2, -1))
-    return np.where(singular, np.inf, ratio) if np.any(singular) else ratio
+        inverse = inverse_or_infinite(x)
+        with np.errstate(all="ignore"):
+            other = np.linalg.norm(inverse, p, axis=(-2, -1))
+            ratio = np.linalg.norm(x, p, axis=(-2, -1)) * other
+    undefined = np.isnan(ratio)
+    if np.any(undefined):  # 0 / 0 is infinite here, as in NumPy, where x itself has no nan
+        ratio = np.where(undefined & ~np.any(np.isnan(x), axis=(-2, -1)), np.inf, ratio)
+    return ratio
 
 
 composed(np.linalg.cond, cond)
