@@ -1,7 +1,8 @@
 """Polynomials by their coefficients: ``np.poly*``, ``np.roots``, ``numpy.polynomial``'s two names.
 
-The rest of ``numpy.polynomial`` either works by operators (``polyval``, ``chebval``, ... of
-coefficients and points) or converts with ``np.array`` and stops at `GradArray`'s door.
+The rest of ``numpy.polynomial`` works by operators where only the points are recorded (``polyval``,
+``chebval``, ...); coefficients it converts with ``np.array``, and a recorded one stops at
+`GradArray`'s door. ``np.poly1d`` is made of the functions below.
 Rules may use ``g``, ``y``, ``shape`` and NumPy's own parameter names.
 """
 

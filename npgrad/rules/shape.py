@@ -240,9 +240,9 @@ def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
     m = as_array(m)
     if len(axes) != 2:
         raise ValueError("len(axes) must be 2.")
-    first, second = (positive_axis(axis, m.ndim) for axis in axes)
-    if first == second:
+    if axes[0] == axes[1] or abs(axes[0] - axes[1]) == m.ndim:
         raise ValueError("Axes must be different.")
+    first, second = (positive_axis(axis, m.ndim) for axis in axes)
     turns = k % 4
     if turns == 0:
         return m[:]
