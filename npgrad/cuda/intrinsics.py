@@ -406,12 +406,14 @@ def _mma_tf32() -> Any:
 mma_tf32 = _mma_tf32()
 
 
-def _bits_round(name: str, mask: int) -> Any:
-    """Round float32 to a 10-bit mantissa on the integer bits (ties away from zero), one or two integer operations."""
+def _bits_round(name: str, mask: int, bias: int = 0x1000) -> Any:
+    """float32 to a 10-bit mantissa on the integer bits: rounded (ties away from zero), or cut off with bias 0."""
 
     def body(_: Any) -> Any:
         def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-            u = builder.add(builder.bitcast(args[0], I32), ir.Constant(I32, 0x1000))
+            u = builder.bitcast(args[0], I32)
+            if bias:
+                u = builder.add(u, ir.Constant(I32, bias))
             if mask:
                 u = builder.and_(u, ir.Constant(I32, mask))
             return builder.bitcast(u, FLOAT)
@@ -421,5 +423,7 @@ def _bits_round(name: str, mask: int) -> Any:
     return _build(name, ["v"], body)
 
 
-tf32_high = _bits_round("tf32_high", -8192)  # the rounded value itself
-tf32_operand = _bits_round("tf32_operand", 0)  # the same for the tensor core, which ignores the low bits
+# what the tensor core sees of a register: the low 13 bits are ignored
+tf32_cut = _bits_round("tf32_cut", -8192, 0)
+# rounded to nearest once the tensor core has cut it
+tf32_operand = _bits_round("tf32_operand", 0)

@@ -115,6 +115,10 @@ class Backend:
         """0 .. n-1 as int64."""
         raise NotImplementedError
 
+    def constants(self, values: tuple[int, ...]) -> Any:
+        """A small int32 table, kept on the device."""
+        raise NotImplementedError
+
 
 FLAG_WORDS = 1 << 16
 
@@ -134,6 +138,7 @@ class CupyBackend(Backend):
         self.vector_add = self.capability >= (9, 0)
         self.kernels: dict[Program, Kernel] = {}
         self.flag_words: dict[int, Any] = {}
+        self.tables: dict[tuple[int, ...], Any] = {}
 
     def kernel(self, program: Program) -> Kernel:
         """The program, compiled and loaded once."""
@@ -177,6 +182,13 @@ class CupyBackend(Backend):
     def arange(self, n: int) -> Any:
         return self.cupy.arange(n, dtype=np.int64)
 
+    def constants(self, values: tuple[int, ...]) -> Any:
+        found = self.tables.get(values)
+        if found is None:
+            found = self.tables[values] = self.cupy.asarray(np.array(values, np.int32))
+            self.cupy.cuda.get_current_stream().synchronize()  # other streams may read it next
+        return found
+
 
 class SimulatorBackend(Backend):
     """NumPy arrays in Numba's CUDA simulator: small grids, for tests."""
@@ -219,6 +231,9 @@ class SimulatorBackend(Backend):
 
     def arange(self, n: int) -> Any:
         return np.arange(n, dtype=np.int64)
+
+    def constants(self, values: tuple[int, ...]) -> Any:
+        return np.array(values, np.int32)
 
 
 @functools.cache

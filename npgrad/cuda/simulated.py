@@ -237,12 +237,14 @@ def float_of(value: Any) -> Any:
     return np.int32(value).view(np.float32)
 
 
-def tf32_high(value: Any) -> Any:
-    bits = (int(np.float32(value).view(np.uint32)) + 0x1000) & 0xFFFFE000
+def tf32_cut(value: Any) -> Any:
+    """What the tensor core sees of a float32 register."""
+    return (np.float32(value).view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32)
+
+
+def tf32_operand(value: Any) -> Any:
+    bits = (int(np.float32(value).view(np.uint32)) + 0x1000) & 0xFFFFFFFF
     return np.uint32(bits).view(np.float32)
-
-
-tf32_operand = tf32_high
 
 
 # ---- asynchronous copies: done at once
@@ -272,9 +274,9 @@ def mma_tf32(*operands: Any) -> Any:
     a, b = np.zeros((16, 8), np.float32), np.zeros((8, 8), np.float32)
     for i, (_, _, _, _, a0, a1, a2, a3, b0, b1) in enumerate(lanes):
         row, column = divmod(i, 4)
-        a[row, column], a[row + 8, column] = tf32_trunc(a0), tf32_trunc(a1)
-        a[row, column + 4], a[row + 8, column + 4] = tf32_trunc(a2), tf32_trunc(a3)
-        b[column, row], b[column + 4, row] = tf32_trunc(b0), tf32_trunc(b1)
+        a[row, column], a[row + 8, column] = tf32_cut(a0), tf32_cut(a1)
+        a[row, column + 4], a[row + 8, column + 4] = tf32_cut(a2), tf32_cut(a3)
+        b[column, row], b[column + 4, row] = tf32_cut(b0), tf32_cut(b1)
     row, column = lane // 4, 2 * (lane % 4)
     c0, c1, c2, c3 = operands[:4]
     return (
@@ -283,11 +285,6 @@ def mma_tf32(*operands: Any) -> Any:
         np.float32(c2 + a[row + 8] @ b[:, column]),
         np.float32(c3 + a[row + 8] @ b[:, column + 1]),
     )
-
-
-def tf32_trunc(value: Any) -> Any:
-    """What the tensor core sees of a float32 register."""
-    return (np.float32(value).view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32)
 
 
 # ---- launching

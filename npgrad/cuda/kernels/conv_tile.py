@@ -1,0 +1,328 @@
+"""Convolution by taps on the tensor cores: the common kernel of conv2d_grad_input and of the forward pass.
+
+out[n, m, oy, ox] = sum over channels c and taps t of  w[t][m][c] * in[n, c, oy sy + dy[t], ox sx + dx[t]],  zero outside `in`.
+
+::
+
+    block: `block_m` output channels  x  a tile of images x rows x columns of pixels (flattened, 8 a tensor-core column)
+    stage: 8 kc channels; their raw input patch (halo included) and their weights, copied with cp.async, double buffered
+    every tap reads the same patch at a shifted address: no im2col
+
+    warp:  A = weights, kept in memory in the order of the fragments (16 bytes a lane);  B = patch, one word a lane and half
+
+Modes. ``"tf32x3"`` (float32-accurate): each operand is split into a part the tensor core represents and the rest, three products are summed,
+and the sums are added into float32 registers after every stage (the unit truncates when it accumulates: without that the error is
+5e-6). ``"tf32"``: operands rounded to 10 bits of mantissa, one product.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+
+from ..launch import Program
+from ..source import Writer
+
+SHARED_LIMIT = 220 * 1024
+
+
+@dataclasses.dataclass(frozen=True)
+class Problem:
+    """Sizes of one launch; everything is a constant of the generated kernel except the number of images."""
+
+    groups: int
+    channels: int  # reduced over, per group
+    height: int  # of the input
+    width: int
+    out_channels: int  # per group
+    rows: int  # output positions computed
+    columns: int
+    stride: tuple[int, int]  # input step per output position
+    taps: tuple[tuple[int, int], ...]
+    out_height: int  # of the output tensor
+    out_width: int
+    out_start: tuple[int, int]  # where position (0, 0) is written, and the step between positions
+    out_step: tuple[int, int]
+
+    @property
+    def reach(self) -> tuple[int, int, int, int]:
+        """min dy, max dy, min dx, max dx."""
+        dys, dxs = [t[0] for t in self.taps], [t[1] for t in self.taps]
+        return min(dys), max(dys), min(dxs), max(dxs)
+
+
+@dataclasses.dataclass(frozen=True)
+class Tile:
+    """Work split of a block."""
+
+    images: int
+    rows: int
+    columns: int
+    mt: int  # 16-channel tiles a warp
+    nt: int  # 8-pixel tiles a warp
+    wm: int  # warps along channels
+    wn: int  # warps along pixels
+    kc: int  # groups of 8 channels a stage
+    blocks: int = 1  # resident blocks wished for
+
+    @property
+    def threads(self) -> int:
+        return 32 * self.wm * self.wn
+
+    @property
+    def block_m(self) -> int:
+        return 16 * self.mt * self.wm
+
+    @property
+    def pixels(self) -> int:
+        return self.images * self.rows * self.columns
+
+
+class _Layout:
+    """Shared-memory layout of a stage."""
+
+    def __init__(self, p: Problem, t: Tile) -> None:
+        dy0, dy1, dx0, dx1 = p.reach
+        self.patch_rows = (t.rows - 1) * p.stride[0] + dy1 - dy0 + 1
+        span = (t.columns - 1) * p.stride[1] + dx1 - dx0 + 1
+        self.whole = t.columns == p.columns  # whole input rows are copied
+        if self.whole:
+            self.vector = 4 if p.width % 4 == 0 else 2 if p.width % 2 == 0 else 1
+            left = max(0, -dx0)
+            self.zero = -(-left // self.vector) * self.vector  # shared column of input column 0
+            self.copied = p.width
+            extent = max(self.zero + p.width, self.zero + dx0 + span)
+        else:
+            aligned = (t.columns * p.stride[1]) % 4 == 0 and dx0 % 4 == 0 and p.width % 4 == 0
+            self.vector = 4 if aligned else 1
+            self.zero = -dx0
+            self.copied = extent = -(-span // self.vector) * self.vector
+        self.row = -(-extent // 4) * 4
+        plane = t.images * self.patch_rows * self.row
+        while plane % 32 not in (8, 24):
+            plane += 4
+        self.plane = plane
+        self.patch = 8 * t.kc * plane
+        self.weights = t.kc * len(p.taps) * t.mt * t.wm * 128
+        self.stage = self.patch + self.weights
+        self.bytes = 2 * 4 * self.stage + 4 * len(p.taps)
+
+
+def choose(p: Problem, images: int, mode: str) -> Tile | None:
+    """The tile with the fewest wasted products among those that fit, or None."""
+    found: list[tuple[float, Tile]] = []
+    tiles_m = -(-p.out_channels // 16)
+    splits = [(1, 4, 2), (2, 2, 4)] if tiles_m >= 4 else [(1, 2, 4)] if tiles_m >= 2 else [(1, 1, 8)]
+    taps = len(p.taps)
+    kc = 4 if taps == 1 else 2 if taps <= 4 else 1
+    kc = min(kc, -(-p.channels // 8))
+    for mt, wm, wn in splits:
+        for nt in (4, 7, 8):
+            if mt * nt > (8 if mode == "tf32x3" else 16):
+                continue
+            capacity = 8 * nt * wn
+            for columns in {p.columns, capacity, capacity // 2}:
+                if columns > p.columns or columns > capacity:
+                    continue
+                for rows in {min(p.rows, n) for n in (1, 2, 3, 4, 5, 6, 7, 8, 10, 14, 16)}:
+                    if rows * columns > capacity:
+                        continue
+                    together = max(1, min(images, capacity // (rows * columns))) if columns == p.columns else 1
+                    for many in {1, together}:
+                        tile = Tile(many, rows, columns, mt, nt, wm, wn, kc, 2)
+                        layout = _Layout(p, tile)
+                        if layout.bytes > SHARED_LIMIT:
+                            continue
+                        covered = -(-images // many) * -(-p.rows // rows) * -(-p.columns // columns)
+                        products = covered * capacity * -(-tiles_m // (mt * wm)) * mt * wm
+                        useful = images * p.rows * p.columns * p.out_channels / 16
+                        # copies cost about a tenth of the products they feed; a tile of one row reads its halo again
+                        halo = layout.patch_rows * layout.row * many / tile.pixels
+                        small = 1.0 if layout.bytes <= 112 * 1024 else 1.15
+                        cost = products / useful * (1 + 0.04 * halo) * small * (1 + 0.05 * (nt == 4))
+                        found.append((cost, tile))
+    return min(found, key=lambda f: f[0])[1] if found else None
+
+
+@functools.cache
+def arrange_weights(taps: tuple[int, ...], transposed: bool, tiles: int) -> Program:
+    """Weights in fragment order: [group][8-channel chunk][tap][16-row tile][lane][4], zero where padded.
+
+    `taps` are flat filter positions. `transposed`: row m is the weight's axis 1 and the reduced channel its axis 0 (grad input).
+    """
+    w = Writer()
+    count = len(taps)
+    w("def arrange_weights(weight, out, table, total, chunks, rows, channels, filter):")
+    w.depth = 1
+    w("i = int64(cuda.blockIdx.x) * 256 + cuda.threadIdx.x")
+    with w.block("while i < total:"):
+        w("part = i & 3; lane = (i >> 2) & 31; j = i >> 7")
+        w(f"tile = j % {tiles}; j = j // {tiles}; tap = j % {count}; j = j // {count}")
+        w("chunk = j % chunks; group = j // chunks")
+        # fragment order of m16n8k8: a0 (g, k) a1 (g+8, k) a2 (g, k+4) a3 (g+8, k+4), g = lane / 4, k = lane % 4
+        w("m = tile * 16 + (lane >> 2) + 8 * (part & 1); c = chunk * 8 + (lane & 3) + 4 * (part >> 1)")
+        w("value = float32(0)")
+        with w.block("if m < rows and c < channels:"):
+            if transposed:
+                w("at = (group * channels + c) * rows + m")
+            else:
+                w("at = (group * rows + m) * channels + c")
+            w("value = load1_f32(weight, at * filter + load1_i32(table, tap))")
+        w("store1_f32(out, i, value)", "i += int64(cuda.gridDim.x) * 256")
+    signature = ("float32*", "float32*", "int32*") + ("int64",) * 5
+    return Program("arrange_weights", w.text(), signature, 256)
+
+
+@functools.cache
+def convolve(p: Problem, t: Tile, mode: str) -> Program:
+    """The kernel; see the module."""
+    lay = _Layout(p, t)
+    dy0, _, dx0, _ = p.reach
+    taps, triple = len(p.taps), mode == "tf32x3"
+    chunks = -(-p.channels // 8)
+    stages = -(-chunks // t.kc)
+    tiles_m = -(-p.out_channels // (16 * t.mt * t.wm)) * t.mt * t.wm  # padded, as arranged
+    row_tiles, column_tiles = -(-p.rows // t.rows), -(-p.columns // t.columns)
+    block_tiles = t.mt * t.wm
+    plane_in, plane_out = p.height * p.width, p.out_height * p.out_width
+    threads = t.threads
+    w = Writer()
+    w("def convolve(x, weights, offsets, out, images):")
+    w.depth = 1
+    w("sm = cuda.shared.array(0, float32)", f"table = cuda.shared.array({taps}, int32)")
+    w("t = int32(cuda.threadIdx.x); lane = t & int32(31); warp = t >> int32(5)")
+    w(f"warp_m = warp // int32({t.wn}); warp_n = warp - warp_m * int32({t.wn})")
+    w("row8 = lane >> int32(2); k4 = lane & int32(3)")
+    w(f"bx = int32(cuda.blockIdx.x); column_tile = bx % int32({column_tiles}); bx = bx // int32({column_tiles})")
+    w(f"row_tile = bx % int32({row_tiles}); image = (bx // int32({row_tiles})) * int32({t.images})")
+    w("block_m = int32(cuda.blockIdx.y); group = int32(cuda.blockIdx.z)")
+    w(f"oy0 = row_tile * int32({t.rows}); ox0 = column_tile * int32({t.columns})")
+    w(f"iy0 = oy0 * int32({p.stride[0]}) + int32({dy0})")
+    w(f"ix0 = ox0 * int32({p.stride[1]}) + int32({dx0})")
+    with w.block(f"for i in range(t, int32({taps}), int32({threads})):"):
+        w("table[i] = load1_i32(offsets, int64(i))")
+    with w.block(f"for i in range(t, int32({2 * lay.stage}), int32({threads})):"):
+        w("sm[i] = float32(0)")
+    w("cuda.syncthreads()")
+    # where this lane's pixel of each 8-pixel tile starts in the patch
+    for n in range(t.nt):
+        w(f"j = (warp_n * int32({t.nt}) + int32({n})) * int32(8) + row8")
+        w(f"j = j if j < int32({t.pixels}) else int32(0)")
+        w(f"ti = j // int32({t.rows * t.columns}); j = j - ti * int32({t.rows * t.columns})")
+        w(f"ty = j // int32({t.columns}); tx = j - ty * int32({t.columns})")
+        base = lay.zero + dx0 if lay.whole else 0
+        w(
+            f"px{n} = ((ti * int32({lay.patch_rows}) + ty * int32({p.stride[0]})) * int32({lay.row})"
+            f" + tx * int32({p.stride[1]}) + int32({base})) + k4 * int32({lay.plane})"
+        )
+    for a in range(t.mt):
+        for n in range(t.nt):
+            w("; ".join(f"c{a}_{n}_{i} = float32(0)" for i in range(4)))
+            if triple:
+                w("; ".join(f"s{a}_{n}_{i} = float32(0)" for i in range(4)))
+
+    vectors = lay.copied // lay.vector
+    copies = 8 * t.kc * t.images * lay.patch_rows * vectors
+    copy = {4: "copy16_f32", 2: "copy8_f32", 1: "copy4_f32"}[lay.vector]
+    weight_words = taps * block_tiles * 128
+    def load_stage(stage: str, buffer: str) -> None:
+        w(f"home = {buffer} * int32({lay.stage})")
+        with w.block(f"for f in range(t, int32({copies}), int32({threads})):"):
+            w(f"line = f // int32({vectors}); v = (f - line * int32({vectors})) * int32({lay.vector})")
+            w(f"ch = line // int32({t.images * lay.patch_rows}); line = line - ch * int32({t.images * lay.patch_rows})")
+            w(f"ti = line // int32({lay.patch_rows}); yr = line - ti * int32({lay.patch_rows})")
+            w(f"c = {stage} * int32({8 * t.kc}) + ch; iy = iy0 + yr; n = image + ti")
+            if lay.whole:
+                w(f"ix = v; to = v + int32({lay.zero})", "inside = True")
+            else:
+                w(f"ix = ix0 + v; to = v; inside = ix >= 0 and ix < int32({p.width})")
+            w(f"inside = inside and c < int32({p.channels}) and iy >= 0 and iy < int32({p.height}) and n < images")
+            w(f"at = ((int64(n) * {p.groups} + group) * {p.channels} + c) * {plane_in} + iy * int32({p.width}) + ix")
+            w("at = at if inside else int64(0)")
+            w(
+                f"{copy}(sm, home + ch * int32({lay.plane}) + (ti * int32({lay.patch_rows}) + yr) * int32({lay.row}) + to,"
+                f" x, at, int32({4 * lay.vector}) if inside else int32(0))"
+            )
+        with w.block(f"for f in range(t * int32(4), int32({t.kc * weight_words}), int32({4 * threads})):"):
+            w(f"line = f // int32({block_tiles * 128}); v = f - line * int32({block_tiles * 128})")
+            w(f"chunk = {stage} * int32({t.kc}) + line // int32({taps}); tap = line % int32({taps})")
+            w(f"at = (((int64(group) * {chunks} + chunk) * {taps} + tap) * {tiles_m} + block_m * int32({block_tiles})) * 128 + v")
+            w(f"at = at if chunk < int32({chunks}) else int64(0)")
+            w(f"copy16_f32(sm, home + int32({lay.patch}) + f, weights, at, int32(16) if chunk < int32({chunks}) else int32(0))")
+        w("copy_commit()")
+
+    load_stage("int32(0)", "int32(0)")
+    w("buffer = int32(0)")
+    with w.block(f"for stage in range(int32({stages})):"):
+        with w.block(f"if stage + int32(1) < int32({stages}):"):
+            load_stage("(stage + int32(1))", "(int32(1) - buffer)")
+            w("copy_wait1()")
+        with w.block("else:"):
+            w("copy_wait0()")
+        w("cuda.syncthreads()")
+        w(f"home = buffer * int32({lay.stage})")
+        w(f"wa = home + int32({lay.patch}) + warp_m * int32({t.mt * 128}) + lane * int32(4)")
+        with w.block(f"for k in range(int32({t.kc})):"):
+            w(f"pk = home + k * int32({8 * lay.plane})")
+            with w.block(f"for tap in range(int32({taps})):"):
+                w("pt = pk + table[tap]")
+                for a in range(t.mt):
+                    names = [f"a{a}_{i}" for i in range(4)]
+                    w(f"{', '.join(names)} = get4_f32(sm, int64(wa + int32({a * 128})))")
+                    for name in names:
+                        w(f"l{name} = {name} - tf32_cut({name})" if triple else f"{name} = tf32_operand({name})")
+                for n in range(t.nt):
+                    w(f"b0 = sm[pt + px{n}]; b1 = sm[pt + px{n} + int32({4 * lay.plane})]")
+                    if triple:
+                        w("lb0 = b0 - tf32_cut(b0); lb1 = b1 - tf32_cut(b1)")
+                    else:
+                        w("b0 = tf32_operand(b0); b1 = tf32_operand(b1)")
+                    for a in range(t.mt):
+                        acc = ", ".join(f"c{a}_{n}_{i}" for i in range(4))
+                        high = ", ".join(f"a{a}_{i}" for i in range(4))
+                        low = ", ".join(f"la{a}_{i}" for i in range(4))
+                        if triple:
+                            w(f"{acc} = mma_tf32({acc}, {low}, b0, b1)")
+                            w(f"{acc} = mma_tf32({acc}, {high}, lb0, lb1)")
+                        w(f"{acc} = mma_tf32({acc}, {high}, b0, b1)")
+                w(f"wa += int32({block_tiles * 128})")
+        if triple:
+            for a in range(t.mt):
+                for n in range(t.nt):
+                    w("; ".join(f"s{a}_{n}_{i} += c{a}_{n}_{i}; c{a}_{n}_{i} = float32(0)" for i in range(4)))
+        w("cuda.syncthreads()", "buffer = int32(1) - buffer")
+    total = "s" if triple else "c"
+    for n in range(t.nt):
+        for e in range(2):
+            w(f"j = (warp_n * int32({t.nt}) + int32({n})) * int32(8) + int32(2) * k4 + int32({e})")
+            w(f"ok = j < int32({t.pixels})", "j = j if ok else int32(0)")
+            w(f"ti = j // int32({t.rows * t.columns}); j = j - ti * int32({t.rows * t.columns})")
+            w(f"ty = j // int32({t.columns}); tx = j - ty * int32({t.columns})")
+            w("n = image + ti; oy = oy0 + ty; ox = ox0 + tx")
+            w(f"ok = ok and n < images and oy < int32({p.rows}) and ox < int32({p.columns})")
+            with w.block("if ok:"):
+                w(
+                    f"at = (int64(n) * {p.groups} + group) * {p.out_channels * plane_out}"
+                    f" + (oy * int32({p.out_step[0]}) + int32({p.out_start[0]})) * int32({p.out_width})"
+                    f" + ox * int32({p.out_step[1]}) + int32({p.out_start[1]})"
+                )
+                for a in range(t.mt):
+                    for h in range(2):
+                        w(f"m = ((block_m * int32({t.wm}) + warp_m) * int32({t.mt}) + int32({a})) * int32(16) + row8 + int32({8 * h})")
+                        with w.block(f"if m < int32({p.out_channels}):"):
+                            w(f"store1_f32(out, at + int64(m) * {plane_out}, {total}{a}_{n}_{2 * h + e})")
+    signature = ("float32*", "float32*", "int32*", "float32*", "int64")
+    return Program("convolve", w.text(), signature, threads, t.blocks, shared=2 * 4 * lay.stage)
+
+
+def tap_offsets(p: Problem, t: Tile) -> list[int]:
+    """Shared-memory distance of every tap from the first corner of the patch."""
+    lay = _Layout(p, t)
+    dy0, _, dx0, _ = p.reach
+    return [(dy - dy0) * lay.row + dx - dx0 for dy, dx in p.taps]
+
+
+def grid(p: Problem, t: Tile, images: int) -> tuple[int, int, int]:
+    """Pixel tiles, channel blocks, groups."""
+    pixels = -(-images // t.images) * -(-p.rows // t.rows) * -(-p.columns // t.columns)
+    return pixels, -(-p.out_channels // t.block_m), p.groups
