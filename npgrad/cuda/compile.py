@@ -13,6 +13,7 @@ import warnings
 from typing import Any
 
 from . import cache
+from .source import generated
 
 __all__ = ["cubin", "ptx"]
 
@@ -49,6 +50,8 @@ def _signature(names: tuple[str, ...]) -> Any:
 def ptx(program: Any, capability: tuple[int, int]) -> str:
     """PTX text of a program for one compute capability."""
     scope = dict(_scope())
+    for name, sizes in generated(program.source):
+        scope[name] = scope["copies"](*sizes)
     exec(compile(program.source, f"<npgrad {program.name}>", "exec"), scope)
     bounds = program.threads if program.blocks is None else (program.threads, program.blocks)
     with warnings.catch_warnings():

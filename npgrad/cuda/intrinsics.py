@@ -380,6 +380,24 @@ copy_wait1 = _asm("copy_wait1", None, [], "cp.async.wait_group 1;", memory=True)
 copy_wait2 = _asm("copy_wait2", None, [], "cp.async.wait_group 2;", memory=True)
 
 
+def copies(size: int, count: int, shared_step: int, global_step: int) -> Any:
+    """`count` asynchronous copies of `size` bytes with constant steps (in elements of 4 bytes) as immediate offsets.
+
+    Address arithmetic in registers, one a copy, made a weight-gradient kernel twice as slow.
+    """
+    way = "cg" if size == 16 else "ca"
+    text = " ".join(
+        f"cp.async.{way}.shared.global [$0+{4 * j * shared_step}], [$1+{4 * j * global_step}], {size}, $2;"
+        for j in range(count)
+    )
+    return _asm(copies_name(size, count, shared_step, global_step), None, ["shared", "global", I], text, memory=True)
+
+
+def copies_name(size: int, count: int, shared_step: int, global_step: int) -> str:
+    """The name under which a kernel's source calls `copies`."""
+    return f"copies_{size}_{count}_{shared_step}_{global_step}"
+
+
 def _mma_tf32() -> Any:
     """(c0..c3) + A(16x8) B(8x8) on the tensor cores; operands are float32 registers whose low 13 bits are ignored."""
     parameters = [f"c{i}" for i in range(4)] + [f"a{i}" for i in range(4)] + ["b0", "b1"]

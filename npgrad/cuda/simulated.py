@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from .source import generated
+
 _memory_lock = threading.Lock()
 
 
@@ -261,6 +263,17 @@ def _copy(words: int) -> Any:
 copy16_f32, copy8_f32, copy4_f32 = _copy(4), _copy(2), _copy(1)
 
 
+def copies(size: int, count: int, shared_step: int, global_step: int) -> Any:
+    """Twin of `intrinsics.copies`."""
+    copy = _copy(size // 4)
+
+    def many(shared: Any, at: int, source: Any, index: int, taken: int) -> None:
+        for j in range(count):
+            copy(shared, at + j * shared_step, source, index + j * global_step, taken)
+
+    return many
+
+
 def copy_commit() -> None:
     """Nothing is pending."""
 
@@ -307,6 +320,8 @@ def run(program: Any, grid: tuple[int, ...], args: tuple[Any, ...]) -> None:
         uint32=uint32,
     )
     text = program.source.replace(", alignment=16", "")
+    for name, sizes in generated(text):
+        scope[name] = copies(*sizes)
     exec(compile(text, f"<{program.name}>", "exec"), scope)
     kernel = cuda.jit(scope[program.name])
     flat = [a.reshape(-1) if isinstance(a, np.ndarray) else a for a in args]

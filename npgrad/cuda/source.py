@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import re
 from collections.abc import Iterator, Sequence
 
 __all__ = ["ELEMENTS", "Element", "Writer", "block_reduce", "power_of_two_at_least"]
@@ -39,6 +40,12 @@ ELEMENTS = {
     "float16": Element("f16", "uint16", 2, 8, "float32"),
     "bfloat16": Element("bf16", "uint16", 2, 8, "float32"),
 }
+
+
+def generated(text: str) -> list[tuple[str, tuple[int, ...]]]:
+    """Names ``copies_SIZE_COUNT_STEP_STEP`` that a source uses, with their numbers: intrinsics made on demand."""
+    names = sorted(set(re.findall(r"\bcopies_\d+_\d+_\d+_\d+\b", text)))
+    return [(name, tuple(int(n) for n in name.split("_")[1:])) for name in names]
 
 
 class Writer:

@@ -1,0 +1,460 @@
+"""conv2d_grad_weight: the cotangent of w for y = conv2d(x, w, stride, padding, dilation, groups).
+
+gw[k, c, r, s] = sum over images and output pixels of g[n, k, p, q] x[n, c, p stride + r dilation - padding, ...], on the tensor cores.
+
+::
+
+    block: `block_m` output channels x `block_c` input channels x all taps, over a range of stages (split of the sum)
+    stage: `rows` output rows of one image: g[k, pixels] and the raw x patch (halo included), cp.async, double buffered
+    warp:  A = g (two pixels a 64-bit shared load), B = x read at the address of each tap; sums of all its taps in registers
+
+The parts of all splits go to a workspace and are added in a fixed order: the same bits every time. Modes as in `conv_tile`: float32-accurate by
+splitting operands and adding to float32 registers every stage, or `tf32=True`. Depthwise, small groups and shapes that do not fit take
+`conv_direct`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import Any
+
+import numpy as np
+
+from ..launch import Backend, Program, backend_of
+from ..source import Writer, lanes_reduce
+from . import _norms, conv_direct
+from .conv2d_grad_input import check, pair
+
+__all__ = ["backward", "reference"]
+
+SHARED_LIMIT = 220 * 1024
+
+
+def reference(
+    g: Any, x: Any, kernel: Any, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
+) -> Any:
+    """gw in NumPy, tap by tap: the specification."""
+    stride, padding, dilation = pair(stride), pair(padding), pair(dilation)
+    n, channels, height, width = x.shape
+    k, rows, columns = g.shape[1:]
+    padded = np.zeros((n, groups, channels // groups, height + 2 * padding[0], width + 2 * padding[1]), x.dtype)
+    padded[..., padding[0] : padding[0] + height, padding[1] : padding[1] + width] = x.reshape(
+        n, groups, channels // groups, height, width
+    )
+    gg = g.reshape(n, groups, k // groups, rows, columns)
+    out = np.zeros((groups, k // groups, channels // groups, *kernel), g.dtype)
+    for r in range(kernel[0]):
+        for s in range(kernel[1]):
+            h, v = r * dilation[0], s * dilation[1]
+            where = np.s_[..., h : h + (rows - 1) * stride[0] + 1 : stride[0], v : v + (columns - 1) * stride[1] + 1 : stride[1]]
+            out[..., r, s] = np.einsum("ngkpq,ngcpq->gkc", gg, padded[where])
+    return out.reshape(k, channels // groups, *kernel)
+
+
+@dataclasses.dataclass(frozen=True)
+class Problem:
+    """Sizes, constants of the generated kernel except the number of images; channels are per group."""
+
+    groups: int
+    channels: int
+    outputs: int
+    height: int
+    width: int
+    rows: int
+    columns: int
+    kernel: tuple[int, int]
+    stride: tuple[int, int]
+    padding: tuple[int, int]
+    dilation: tuple[int, int]
+
+
+@dataclasses.dataclass(frozen=True)
+class Tile:
+    """Work split of a block."""
+
+    mt: int  # 16-channel tiles of g a warp
+    wm: int  # warps along output channels
+    wn: int  # warps along input channels and filter rows
+    ng: int  # groups of 8 input channels a warp
+    filter_rows: int  # filter rows a warp
+    rows: int  # output rows a stage
+    ahead: bool = False  # fragments of the next step are loaded before the products of this one
+    blocks: int = 1
+
+
+class _Layout:
+    def __init__(self, p: Problem, t: Tile) -> None:
+        (kr, ks), st, pad, dil = p.kernel, p.stride, p.padding, p.dilation
+        self.padded = -(-p.columns // 8) * 8
+        self.row_groups = kr // t.filter_rows
+        self.channel_warps = t.wn // self.row_groups
+        self.block_c = self.channel_warps * t.ng * 8
+        self.block_m = t.wm * t.mt * 16
+        self.threads = 32 * t.wm * t.wn
+        self.patch_rows = (t.rows - 1) * st[0] + (kr - 1) * dil[0] + 1
+        span = (self.padded - 1) * st[1] + (ks - 1) * dil[1] + 1
+        self.vx = 4 if p.width % 4 == 0 else 2 if p.width % 2 == 0 else 1
+        self.vg = 4 if p.columns % 4 == 0 else 2 if p.columns % 2 == 0 else 1
+        self.zero = -(-pad[1] // self.vx) * self.vx  # shared column of input column 0
+        self.shift = self.zero - pad[1]  # shared column of pixel 0, tap 0
+        extent = max(self.zero + p.width, self.shift + span)
+        step = max(2, self.vx)
+        self.row = -(-extent // step) * step
+        plane = self.patch_rows * self.row
+        wanted = (8, 24) if st[1] == 1 else (18, 14, 10, 22) if self.vx < 4 else (20, 12, 4, 28)
+        while plane % 32 not in wanted or plane % step:
+            plane += 1
+        self.plane = plane
+        pitch = t.rows * self.padded
+        while pitch % 32 not in (8, 24):
+            pitch += 4
+        self.pitch = pitch
+        self.g_words = self.block_m * pitch
+        self.x_words = self.block_c * plane
+        self.stage = self.g_words + self.x_words
+        self.bytes = 8 * self.stage
+        self.row_tiles = -(-p.rows // t.rows)
+        self.blocks_m = -(-p.outputs // self.block_m)
+        self.blocks_c = -(-p.channels // self.block_c)
+        self.sums = t.mt * t.ng * t.filter_rows * ks * 4
+
+
+@functools.cache
+def partial_products(p: Problem, t: Tile, mode: str) -> Program:
+    """part[split, tap, k, c] over a range of stages."""
+    lay, triple = _Layout(p, t), mode == "tf32x3"
+    (kr, ks), st, dil = p.kernel, p.stride, p.dilation
+    w = Writer()
+    w("def partial_products(x, g, part, stages, splits):")
+    w.depth = 1
+    w("sm = cuda.shared.array(0, float32)")
+    w("t = int32(cuda.threadIdx.x); lane = t & int32(31); warp = t >> int32(5)")
+    w("row8 = lane >> int32(2); k4 = lane & int32(3)")
+    w(f"warp_m = warp // int32({t.wn}); warp_n = warp - warp_m * int32({t.wn})")
+    w(f"row_group = warp_n // int32({lay.channel_warps}); channel_warp = warp_n - row_group * int32({lay.channel_warps})")
+    w(f"bx = int32(cuda.blockIdx.x); block_m = bx // int32({lay.blocks_c}); block_c = bx - block_m * int32({lay.blocks_c})")
+    w("group = int32(cuda.blockIdx.z); split = int64(cuda.blockIdx.y)")
+    w(f"k0 = block_m * int32({lay.block_m}); c0 = block_c * int32({lay.block_c})")
+    w("first = int32(stages * split // splits); last = int32(stages * (split + 1) // splits)")
+    w(f"a_base = (warp_m * int32({16 * t.mt}) + row8) * int32({lay.pitch}) + int32(2) * k4")
+    w(
+        f"b_base = int32({lay.g_words}) + (channel_warp * int32({t.ng * 8}) + row8) * int32({lay.plane})"
+        f" + row_group * int32({t.filter_rows * dil[0] * lay.row}) + int32({2 * st[1]}) * k4"
+    )
+    with w.block(f"for i in range(t, int32({2 * lay.stage}), int32({lay.threads})):"):
+        w("sm[i] = float32(0)")
+    w("cuda.syncthreads()")
+    accumulators = [(h, r, s, a) for h in range(t.ng) for r in range(t.filter_rows) for s in range(ks) for a in range(t.mt)]
+    for key in accumulators:
+        stem = "_".join(map(str, key))
+        w("; ".join(f"c{stem}_{i} = float32(0)" for i in range(4)))
+        if triple:
+            w("; ".join(f"s{stem}_{i} = float32(0)" for i in range(4)))
+    _emit_load(w, p, t, lay, "first", "int32(0)", "if first < last:")
+    w("copy_commit()", "buffer = int32(0)")
+    steps = lay.padded // 8
+    offsets = sorted({lay.shift + e * st[1] + s * dil[1] for e in (0, 1) for s in range(ks)})
+    pairs = sorted({o // 2 * 2 for o in offsets})
+
+    def fragments(prefix: str, a_at: str, b_at: str) -> None:
+        for a in range(t.mt):
+            for h in range(2):
+                at = f"{a_at} + int32({(a * 16 + 8 * h) * lay.pitch})"
+                w(f"{prefix}a{a}_{h}, {prefix}a{a}_{h + 2} = get2_f32(sm, int64({at}))")
+        for h in range(t.ng):
+            for r in range(t.filter_rows):
+                for o in pairs:
+                    at = f"{b_at} + int32({h * 8 * lay.plane + r * dil[0] * lay.row + o})"
+                    w(f"{prefix}b{h}_{r}_{o}, {prefix}b{h}_{r}_{o + 1} = get2_f32(sm, int64({at}))")
+
+    def products(prefix: str) -> None:
+        for a in range(t.mt):
+            for i in range(4):
+                name = f"{prefix}a{a}_{i}"
+                w(f"l{name} = {name} - tf32_cut({name})" if triple else f"{name} = tf32_operand({name})")
+        for h in range(t.ng):
+            for r in range(t.filter_rows):
+                for o in offsets:
+                    name = f"{prefix}b{h}_{r}_{o}"
+                    w(f"l{name} = {name} - tf32_cut({name})" if triple else f"{name} = tf32_operand({name})")
+                for s in range(ks):
+                    b = [f"{prefix}b{h}_{r}_{lay.shift + e * st[1] + s * dil[1]}" for e in (0, 1)]
+                    for a in range(t.mt):
+                        acc = ", ".join(f"c{h}_{r}_{s}_{a}_{i}" for i in range(4))
+                        high = ", ".join(f"{prefix}a{a}_{i}" for i in range(4))
+                        low = ", ".join(f"l{prefix}a{a}_{i}" for i in range(4))
+                        if triple:
+                            w(f"{acc} = mma_tf32({acc}, {low}, {b[0]}, {b[1]})")
+                            w(f"{acc} = mma_tf32({acc}, {high}, l{b[0]}, l{b[1]})")
+                        w(f"{acc} = mma_tf32({acc}, {high}, {b[0]}, {b[1]})")
+
+    with w.block("for stage in range(first, last):"):
+        _emit_load(w, p, t, lay, "(stage + int32(1))", "(int32(1) - buffer)", "if stage + int32(1) < last:")
+        w("copy_commit()", "copy_wait1()", "cuda.syncthreads()")
+        w(f"ao = a_base + buffer * int32({lay.stage}); bo = b_base + buffer * int32({lay.stage})")
+        if t.ahead:
+            fragments("n", "ao", "bo")
+            w("q8 = int32(1); row_start = bo")
+            with w.block(f"for step in range(int32({t.rows * steps})):"):
+                _copy_names(w, t, pairs)
+                w("ao += int32(8)")
+                with w.block(f"if q8 == int32({steps}):"):
+                    w(f"q8 = int32(0); row_start += int32({st[0] * lay.row}); bo = row_start")
+                with w.block("else:"):
+                    w(f"bo += int32({8 * st[1]})")
+                w("q8 += int32(1)")
+                # the last step reads one step too far, still inside shared memory: keep it in place instead
+                with w.block(f"if step == int32({t.rows * steps - 1}):"):
+                    w("ao = a_base; bo = b_base")
+                fragments("n", "ao", "bo")
+                products("f")
+        else:
+            with w.block(f"for line in range(int32({t.rows})):"):
+                w(f"bq = bo + line * int32({st[0] * lay.row})")
+                with w.block(f"for q8 in range(int32({steps})):"):
+                    fragments("f", "ao", "bq")
+                    products("f")
+                    w(f"ao += int32(8); bq += int32({8 * st[1]})")
+        if triple:
+            for key in accumulators:
+                stem = "_".join(map(str, key))
+                w("; ".join(f"s{stem}_{i} += c{stem}_{i}; c{stem}_{i} = float32(0)" for i in range(4)))
+        w("cuda.syncthreads()", "buffer = int32(1) - buffer")
+    total = "s" if triple else "c"
+    size = p.outputs * p.channels
+    w(f"m0 = k0 + warp_m * int32({16 * t.mt}) + row8; n0 = c0 + channel_warp * int32({8 * t.ng}) + int32(2) * k4")
+    w(f"home = (split * {p.groups} + group) * {kr * ks * size} + int64(row_group) * {t.filter_rows * ks * size}")
+    for h, r, s, a in accumulators:
+        for i in range(4):
+            w(f"m = m0 + int32({a * 16 + 8 * (i // 2)}); c = n0 + int32({8 * h + i % 2})")
+            with w.block(f"if m < int32({p.outputs}) and c < int32({p.channels}):"):
+                w(f"store1_f32(part, home + {(r * ks + s) * size} + m * int32({p.channels}) + c, {total}{h}_{r}_{s}_{a}_{i})")
+    signature = ("float32*", "float32*", "float32*", "int64", "int64")
+    return Program("partial_products", w.text(), signature, lay.threads, t.blocks, shared=lay.bytes)
+
+
+def _copy_names(w: Writer, t: Tile, pairs: list[int]) -> None:
+    """The fragments loaded ahead become the current ones."""
+    for a in range(t.mt):
+        w("; ".join(f"fa{a}_{i} = na{a}_{i}" for i in range(4)))
+    for h in range(t.ng):
+        for r in range(t.filter_rows):
+            for o in pairs:
+                w(f"fb{h}_{r}_{o} = nb{h}_{r}_{o}; fb{h}_{r}_{o + 1} = nb{h}_{r}_{o + 1}")
+
+
+def _emit_load(w: Writer, p: Problem, t: Tile, lay: _Layout, stage: str, buffer: str, condition: str) -> None:
+    """Copies of one stage: g rows eight channels at a time, x rows up to eight channels at a time."""
+    plane_g, plane_x = p.rows * p.columns, p.height * p.width
+    warps = lay.threads // 32
+    with w.block(condition):
+        w(f"image = int64({stage} // int32({lay.row_tiles})); p0 = ({stage} % int32({lay.row_tiles})) * int32({t.rows})")
+        w(f"home = {buffer} * int32({lay.stage})")
+        # g: block_m channels, rows x padded pixels each
+        vectors = lay.padded // lay.vg
+        per_group = t.rows * vectors
+        many = f"copies_{4 * lay.vg}_8_{lay.pitch}_{plane_g}"
+        one = f"copy{4 * lay.vg}_f32"
+        w(f"at = ((image * {p.groups} + group) * {p.outputs} + k0) * {plane_g} + p0 * int32({p.columns})")
+        with w.block(f"for i in range(warp, int32({lay.block_m // 8}), int32({warps})):"):
+            with w.block(f"for v in range(lane, int32({per_group}), int32(32)):"):
+                w(f"line = v // int32({vectors}); q = (v - line * int32({vectors})) * int32({lay.vg})")
+                inside = f"q < int32({p.columns})"
+                if p.rows % t.rows:
+                    inside += f" and p0 + line < int32({p.rows})"
+                w(f"inside = {inside}")
+                w(f"to = home + i * int32({8 * lay.pitch}) + line * int32({lay.padded}) + q")
+                w(f"source = at + (i * int32({8 * plane_g}) + line * int32({p.columns}) + q if inside else int32(0))")
+                full = p.outputs % lay.block_m == 0
+                with w.block(f"if k0 + i * int32(8) + int32(8) <= int32({p.outputs}):" if not full else "if True:"):
+                    w(f"{many}(sm, to, g, source, int32({4 * lay.vg}) if inside else int32(0))")
+                if not full:
+                    with w.block("else:"), w.block("for j in range(int32(8)):"):
+                        w(f"there = inside and k0 + i * int32(8) + j < int32({p.outputs})")
+                        w(f"{one}(sm, to + j * int32({lay.pitch}), g, source + j * int32({plane_g}) if there else int64(0), int32({4 * lay.vg}) if there else int32(0))")
+        # x: block_c channels, patch rows of whole input rows
+        vectors = p.width // lay.vx
+        lanes = 32 if vectors > 16 else 16 if vectors > 8 else 8 if vectors > 4 else 4
+        rows_a_warp = 32 // lanes
+        together = min(8, p.channels)
+        channel_groups = -(-min(lay.block_c, p.channels) // together)
+        turns = -(-channel_groups // rows_a_warp)
+        many = f"copies_{4 * lay.vx}_{together}_{lay.plane}_{plane_x}"
+        one = f"copy{4 * lay.vx}_f32"
+        full = p.channels % lay.block_c == 0 or p.channels == together
+        w(f"at = ((image * {p.groups} + group) * {p.channels} + c0) * {plane_x}")
+        w(f"h0 = p0 * int32({p.stride[0]}) - int32({p.padding[0]})")
+        w(f"part_lane = lane // int32({lanes}); v0 = (lane - part_lane * int32({lanes})) * int32({lay.vx})")
+        with w.block(f"for i in range(warp, int32({turns * lay.patch_rows}), int32({warps})):"):
+            w(f"turn = i // int32({lay.patch_rows}); line = i - turn * int32({lay.patch_rows})")
+            w(f"ch = (turn * int32({rows_a_warp}) + part_lane) * int32({together}); h = h0 + line")
+            w(f"inside = h >= 0 and h < int32({p.height})")
+            w(f"to = home + int32({lay.g_words + lay.zero}) + ch * int32({lay.plane}) + line * int32({lay.row})")
+            w(f"source = at + (ch * int32({plane_x}) + h * int32({p.width}) if inside else int32(0))")
+            with w.block(f"if ch < int32({channel_groups * together}):"):
+                with w.block(f"for v in range(v0, int32({p.width}), int32({lanes * lay.vx})):"):
+                    with w.block("if True:" if full else f"if c0 + ch + int32({together}) <= int32({p.channels}):"):
+                        w(f"{many}(sm, to + v, x, source + v, int32({4 * lay.vx}) if inside else int32(0))")
+                    if not full:
+                        with w.block("else:"), w.block(f"for j in range(int32({together})):"):
+                            w(f"there = inside and c0 + ch + j < int32({p.channels})")
+                            w(f"{one}(sm, to + v + j * int32({lay.plane}), x, source + v + j * int32({plane_x}) if there else int64(0), int32({4 * lay.vx}) if there else int32(0))")
+
+
+@functools.cache
+def sum_splits(taps: int, many: bool) -> Program:
+    """gw[group, kc, tap] = sum over splits of part[split, group, tap, kc], in a fixed order.
+
+    `many` splits: 32 outputs a block, 32 splits at a time; few: one thread an output.
+    """
+    w = Writer()
+    w("def sum_splits(part, gw, splits, total, size):")
+    w.depth = 1
+    w("t = int32(cuda.threadIdx.x)", "; ".join(f"s{i} = float32(0)" for i in range(4)))
+    if many:
+        w("tile = cuda.shared.array(1056, float32)", "tx = t & int32(31); ty = t >> int32(5)")
+        w("i = int64(cuda.blockIdx.x) * 32 + tx")
+        start, stride = "int64(ty)", 32
+    else:
+        w("i = int64(cuda.blockIdx.x) * 256 + t")
+        start, stride = "int64(0)", 1
+    with w.block("if i < total:"):
+        w(f"j = {start}")
+        with w.block(f"while j + {3 * stride} < splits:"):
+            for u in range(4):
+                w(f"s{u} += load1_f32(part, (j + {u * stride}) * total + i)")
+            w(f"j += {4 * stride}")
+        with w.block("while j < splits:"):
+            w("s0 += load1_f32(part, j * total + i)", f"j += {stride}")
+    w("s = (s0 + s1) + (s2 + s3)")
+    if many:
+        w("tile[ty * 33 + tx] = s", "cuda.syncthreads()", "s = tile[tx * 33 + ty]")
+        lanes_reduce(w, ["s"], 32)
+        w("i = int64(cuda.blockIdx.x) * 32 + ty")
+    with w.block("if i < total" + (" and tx == 0:" if many else ":")):
+        w(f"group = i // (size * {taps}); j = i - group * (size * {taps}); tap = j // size")
+        w(f"store1_f32(gw, (group * size + j - tap * size) * {taps} + tap, s)")
+    return Program("sum_splits", w.text(), ("float32*", "float32*", "int64", "int64", "int64"), 1024 if many else 256)
+
+
+def candidates(p: Problem, mode: str) -> list[Tile]:
+    """Tiles worth trying, the wished one first; those that do not fit in shared memory are left out."""
+    kr, ks = p.kernel
+    triple = mode == "tf32x3"
+    found: list[Tile] = []
+    sums_limit = 72 if triple else 144
+    whole_rows = 4 * kr * ks <= sums_limit
+    filter_rows = kr if whole_rows else 1
+    row_groups = kr // filter_rows
+    if row_groups > 16 or 4 * ks * filter_rows > sums_limit:
+        return []
+    per_mt = 4 * filter_rows * ks
+    m_tiles = -(-p.outputs // 16)
+    area = p.columns
+    for rows in (7, 4, 2, 1, 8, 3):
+        if rows > p.rows or (rows > 1 and rows * area > 160):
+            continue
+        for mt in (4, 2, 1):
+            if mt * per_mt > sums_limit or mt > m_tiles:
+                continue
+            ng = max(1, min(8 if triple else 8, sums_limit // (mt * per_mt), -(-p.channels // 8)))
+            ng = 1 << (ng.bit_length() - 1)
+            for wm in (1, 2, 4):
+                if mt * wm > max(m_tiles, 1) and wm > 1:
+                    continue
+                for channel_warps in (8, 4, 2, 1):
+                    wn = channel_warps * row_groups
+                    if channel_warps > 1 and channel_warps * ng * 8 >= 2 * max(8, p.channels):
+                        continue
+                    if wm * wn > 16 or wm * wn < min(4, row_groups):
+                        continue
+                    tile = Tile(mt, wm, wn, ng, filter_rows, rows, kr == 3)
+                    if _Layout(p, tile).bytes <= SHARED_LIMIT:
+                        found.append(tile)
+    return found
+
+
+def choose(p: Problem, images: int, mode: str) -> Tile | None:
+    """The tile with the least estimated time."""
+    best: tuple[float, Tile] | None = None
+    for t in candidates(p, mode):
+        lay = _Layout(p, t)
+        warps = lay.threads // 32
+        waste = (
+            lay.blocks_m * lay.block_m / p.outputs * lay.blocks_c * lay.block_c / p.channels
+            * lay.padded / p.columns * lay.row_tiles * t.rows / p.rows
+        )
+        tiles = lay.blocks_m * lay.blocks_c * p.groups
+        rounds = -(-tiles // 132) / (tiles / 132) if tiles > 132 else 1.0
+        # words copied a product, fragments loaded a product, and enough warps to hide latency
+        copied = lay.stage / (lay.block_m * lay.block_c * p.kernel[0] * p.kernel[1] * t.rows * lay.padded)
+        loads = 1 / t.mt + 1 / (t.ng * t.filter_rows * p.kernel[1])
+        cost = waste * rounds * (1 + 60 * copied + 0.25 * loads) * (1.0 if warps >= 8 else 1.25 if warps >= 4 else 2.0)
+        if best is None or cost < best[0]:
+            best = cost, t
+    return best[1] if best else None
+
+
+def run_tile(backend: Backend, p: Problem, t: Tile, mode: str, x: Any, g: Any, gw: Any, images: int) -> None:
+    """Products, then the sum over splits."""
+    lay = _Layout(p, t)
+    taps = p.kernel[0] * p.kernel[1]
+    program = partial_products(p, t, mode)
+    stages = images * lay.row_tiles
+    tiles = lay.blocks_m * lay.blocks_c * p.groups
+    splits = max(1, min(stages, backend.resident_blocks(program) // tiles))
+    total = int(gw.size)
+    part = backend.empty((splits, total), np.float32)
+    backend.run(program, (lay.blocks_m * lay.blocks_c, splits, p.groups), x, g, part, stages, splits)
+    many = splits > 16
+    backend.run(
+        sum_splits(taps, many), (-(-total // (32 if many else 256)),), part, gw, splits, total, p.outputs * p.channels
+    )
+
+
+def backward(
+    g: Any, x: Any, kernel: Any, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1, *, tf32: bool = False
+) -> Any:
+    """gw of shape (K, C / groups, *kernel) on the device, float32."""
+    backend = backend_of(g)
+    stride, padding, dilation, kernel = pair(stride), pair(padding), pair(dilation), pair(kernel)
+    if g.dtype != np.float32 or x.dtype != np.float32:
+        raise TypeError(f"conv2d_grad_weight on the device is float32, not {g.dtype} and {x.dtype}")
+    images, channels, height, width = (int(n) for n in x.shape)
+    outputs = int(g.shape[1])
+    gw = backend.empty((outputs, channels // groups, *kernel), np.float32)
+    rows, columns = check(x.shape, gw, g.shape, stride, padding, dilation, groups)
+    if not gw.size:
+        return gw
+    if not g.size or not x.size:
+        gw[...] = 0
+        return gw
+    g, x = backend.contiguous(g), backend.contiguous(x)
+    channels, outputs = channels // groups, outputs // groups
+    small = min(channels, outputs) < 8 and groups > 1
+    if not small and backend.aligned(g, x):
+        p = Problem(groups, channels, outputs, height, width, rows, columns, kernel, stride, padding, dilation)
+        mode = "tf32" if tf32 else "tf32x3"
+        tile = choose(p, images, mode)
+        if tile is not None:
+            run_tile(backend, p, tile, mode, x, g, gw, images)
+            return gw
+    _direct(backend, gw, g, x, groups, channels, outputs, (height, width), (rows, columns), kernel, stride, padding, dilation)
+    return gw
+
+
+def _direct(backend: Backend, gw: Any, g: Any, x: Any, groups: int, channels: int, outputs: int, *shape: Any) -> None:
+    """`conv_direct.weight_gradient`, split over images."""
+    kernel = shape[2]
+    tile_c, tile_r, tile_s = conv_direct.weight_split(channels, kernel)
+    tiles = -(-channels // tile_c) * -(-kernel[0] // tile_r) * -(-kernel[1] // tile_s)
+    blocks = groups * outputs * tiles
+    images, total = int(x.shape[0]), int(gw.size)
+    chunk = max(1, images * blocks // 2112)
+    chunks = -(-images // chunk)
+    part = backend.empty((chunks, total), np.float32) if chunks > 1 else gw
+    program = conv_direct.weight_gradient(groups, channels, outputs, *shape, backend.aligned(g, x))
+    backend.run(program, (blocks, chunks), x, g, part, images, chunk)
+    if chunks > 1:
+        gw[...] = _norms.sum_partials(backend, part, chunks, total).reshape(gw.shape)
