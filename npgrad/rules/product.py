@@ -10,6 +10,7 @@ Names a rule may use: ``g``, ``y`` the product, and NumPy's ``a, axis, keepdims,
 from __future__ import annotations
 
 import functools
+import math
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,6 @@ from npgrad.rules.reduced import (
     back_in_place,
     given,
     in_front,
-    kept_shape,
     options,
     restore,
     selecting,
@@ -50,53 +50,47 @@ def others(x: Any) -> Any:
     """For each entry along the first axis the product of all other entries; no division.
 
     Halves are multiplied pairwise, the products of the others of those pairs found, and each
-    multiplied by its partner: five passes over the array, whatever its length.
+    multiplied by its partner: five passes over the array, whatever its length. Where a long product
+    underflowed, that is seen from the products of blocks, and the zeros are written at once.
     """
-    if not isinstance(x, np.ndarray):
-        return joined_others(x)
-    rest = quick_others(x, True)
-    if rest is not None:
-        return rest
-    return np.zeros(x.shape, x.dtype) if np.all(np.isfinite(x)) else quick_others(x, False)
+    n = x.shape[0]
+    if n < LONG or not isinstance(x, np.ndarray):
+        return pairwise_others(x)
+    size = math.isqrt(n)
+    whole = size * (n // size)
+    blocks = x[:whole].reshape((n // size, size, *x.shape[1:]))
+    products = np.concatenate((np.multiply.reduce(blocks, axis=0), x[whole:]))
+    outside = pairwise_others(products)
+    if not outside.any() and np.isfinite(products).all():
+        return np.zeros(x.shape, x.dtype)
+    inside = pairwise_others(blocks)
+    inside *= outside[:size]
+    rest = inside.reshape((whole, *x.shape[1:]))
+    return rest if whole == n else np.concatenate((rest, outside[size:]))
 
 
-def halves(x: Any) -> tuple[int, Any, Any, Any]:
-    """Half the length, both halves and their products; an odd entry is a pair by itself."""
-    half = x.shape[0] // 2
-    low, high = x[:half], x[half : 2 * half]
-    pairs = low * high
-    if 2 * half < x.shape[0]:
-        pairs = np.concatenate((pairs, x[2 * half :]))
-    return half, low, high, pairs
+LONG = 4096
 
 
-def joined_others(x: Any) -> Any:
-    """`others` for arrays that are recorded, or of another library."""
-    if x.shape[0] <= 1:
-        return np.ones_like(x)
-    half, low, high, pairs = halves(x)
-    rest = joined_others(pairs)
-    parts = (rest[:half] * high, rest[:half] * low)
-    return np.concatenate((*parts, rest[half:]) if 2 * half < x.shape[0] else parts)
-
-
-def quick_others(x: Any, prune: bool) -> Any:
-    """`others` for plain arrays; with `prune`, None where every product underflowed to 0."""
+def pairwise_others(x: Any) -> Any:
+    """`others` by halves alone."""
     n = x.shape[0]
     if n <= 1:
         return np.ones_like(x)
-    half, low, high, pairs = halves(x)
-    rest = quick_others(pairs, prune)
-    if rest is None or (prune and n > LONG and not np.any(rest)):
-        return None
+    half = n // 2
+    low, high = x[:half], x[half : 2 * half]
+    pairs = low * high
+    if 2 * half < n:  # an odd one is a pair by itself
+        pairs = np.concatenate((pairs, x[2 * half :]))
+    rest = pairwise_others(pairs)
+    if not isinstance(x, np.ndarray):
+        parts = (rest[:half] * high, rest[:half] * low)
+        return np.concatenate((*parts, rest[half:]) if 2 * half < n else parts)
     out = np.empty_like(x)
     np.multiply(rest[:half], high, out=out[:half])
     np.multiply(rest[:half], low, out=out[half : 2 * half])
     out[2 * half :] = rest[half:]
     return out
-
-
-LONG = 1024  # from here on looking for zeros costs less than multiplying them
 
 
 def cofactors(y: Any, a: Any, axis: Any, keepdims: Any, initial: Any, where: Any) -> Any:
@@ -109,16 +103,28 @@ def cofactors(y: Any, a: Any, axis: Any, keepdims: Any, initial: Any, where: Any
         rest = restore(y, shape, axis, keepdims) / a
     elif np.ndim(y) == 0 or not good.any():
         rest = back_in_place(scaled(others(in_front(a, axis, shape)), initial), axis, shape)
-    else:  # some lines by division, the others by products
-        good = restore(good, shape, axis, keepdims)
-        rest = restore(y, shape, axis, keepdims) / np.where(good, a, 1)
-        lines = in_front(a, axis, shape)
-        flat = lines.reshape((lines.shape[0], -1))
-        bad = np.flatnonzero(~in_front(good, axis, kept_shape(shape, axis))[0])
-        exact = scaled(others(gather(flat, bad, -1, True)), initial)
-        exact = scatter(exact, flat.shape, bad, -1, unique=True).reshape(lines.shape)
-        rest = np.where(good, rest, back_in_place(exact, axis, shape))
+    else:
+        rest = mixed(restore(y, shape, axis, keepdims), a, axis, initial)
     return np.where(where, rest, 0) if selecting(where) else rest
+
+
+def mixed(y: Any, a: Any, axis: Any, initial: Any) -> Any:
+    """Lines with a normal product `y` by division, the others by products."""
+    good = normal(y)
+    if isinstance(a, np.ndarray) and isinstance(axis, int):
+        with np.errstate(all="ignore"):  # the lines that divide by zero are written over
+            rest = y / a
+        bad = ~np.moveaxis(good, axis, 0)[0]
+        exact = scaled(others(np.moveaxis(a, axis, 0)[:, bad]), initial)
+        np.moveaxis(rest, axis, 0)[:, bad] = exact
+        return rest
+    lines = in_front(a, axis, a.shape)
+    flat = lines.reshape((lines.shape[0], -1))
+    bad = np.flatnonzero(~in_front(good, axis, y.shape)[0])
+    rest = y / np.where(good, a, 1)
+    exact = scaled(others(gather(flat, bad, -1, True)), initial)
+    exact = scatter(exact, flat.shape, bad, -1, unique=True).reshape(lines.shape)
+    return np.where(good, rest, back_in_place(exact, axis, a.shape))
 
 
 def scaled(rest: Any, initial: Any) -> Any:

@@ -152,6 +152,28 @@ SAMPLES: list[Sample] = [
         lambda a: np.prod(a * (np.arange(12.0).reshape(3, 4) != 2), axis=1, initial=1.5, where=ROW),
         factors(3, 4),
     ),
+    Sample(
+        "np.prod zeros in some lines of two axes",
+        lambda a: np.prod(a * np.array([[1.0], [0.0], [2.0]]), axis=(0, 2)),
+        factors(2, 3, 2),
+    ),
+    Sample(
+        "np.prod zero in some lines, initial",
+        lambda a: np.prod(a * (np.arange(12.0).reshape(3, 4) != 2), axis=0, initial=1.5),
+        factors(3, 4),
+    ),
+    Sample(
+        "np.prod of thousands and a zero",  # long enough for blocks
+        lambda a, b: np.prod(np.concatenate((np.tile(1 + a / 1000, 1100), b))),
+        lambda rng: (rng.normal(size=4), np.zeros(1)),
+        dtypes=("float64",),
+    ),
+    Sample(
+        "np.prod of thousands that underflows",
+        lambda a: np.prod(np.tile(a / 10, 1100)) + np.sum(a),
+        factors(4),
+        dtypes=("float64",),
+    ),
     *with_nan(np.nanprod, factors),
     Sample("np.nanprod where", lambda a: np.nanprod(holes(a), axis=0, where=ROW), factors(3, 4)),
     # extremes
