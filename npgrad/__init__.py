@@ -7,6 +7,7 @@ leaves with `array` and ask a result for its gradients.
 from typing import Any as _Any
 
 from . import errors as errors
+from . import implementations as _implementations
 from . import rules as _rules
 from . import methods as _methods  # after the rules, which it calls
 from .graph.array import GradArray as GradArray

@@ -66,6 +66,7 @@ class Rule:
         "fun",
         "holomorphic",
         "ignores",
+        "in_place",
         "jvps",
         "kind",
         "name",
@@ -108,6 +109,7 @@ class Rule:
         self.batched = batched
         self.view = view
         self.risky = risky
+        self.in_place: dict[str, tuple[Any, str] | None] = {}
         self.run: Function | None = None  # see `computed_by`
         self.fresh = False  # makes a new buffer: constant whatever it was given
         self.compiled: Any = None  # filled by the graph on first use
@@ -192,6 +194,7 @@ def elementwise(
     forward: tuple[Function | None, ...] | None = None,
     holomorphic: bool = True,
     risky: bool = False,
+    in_place: tuple[tuple[Any, str] | None, ...] = (),
 ) -> Rule:
     """Decide a ufunc of one output.
 
@@ -210,12 +213,15 @@ def elementwise(
     risky : bool
         The partial can be infinite or NaN where the function is finite (``sqrt`` at 0), so that a
         zero cotangent could become ``0 * inf``; the graph then keeps zeros zero.
+    in_place : tuple, optional
+        For each input, where its rule is one ufunc of g and one kept array: that ufunc and the
+        name, ``(np.multiply, "x2")``. A large cotangent that is needed no more is then overwritten.
     """
     if ufunc.nin != len(rules):
         raise TypeError(f"{ufunc.__name__} has {ufunc.nin} inputs, {len(rules)} rules were given")
     names = ("x",) if ufunc.nin == 1 else tuple(f"x{i + 1}" for i in range(ufunc.nin))
     parameters = [inspect.Parameter(n, inspect.Parameter.POSITIONAL_ONLY) for n in names]
-    return _decide(
+    rule = _decide(
         _check(
             Rule(
                 "elementwise",
@@ -229,6 +235,8 @@ def elementwise(
             )
         )
     )
+    rule.in_place = dict(zip(names, in_place, strict=False))
+    return rule
 
 
 def _by_name(fun: Any, given: Any, signature: inspect.Signature) -> dict[str, Any]:

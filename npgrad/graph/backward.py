@@ -22,12 +22,14 @@ from ..errors import GraphFreed, OperandMutated
 from . import backend
 from .array import GradArray
 from .conform import conform
+from .memory import keep_freed
 from .node import Leaf, Node, position, recorded_at
 from .op import Op
 from .regions import add_at, is_basic
 
 PATIENCE = 1 << 23  # entries of cotangents between two looks: 64 MB of float64
 MANY = 20_000  # nodes between two looks
+MUCH = 1 << 17  # entries in a sweep from which on freed memory is worth keeping
 TINY = 512  # entries below which a new sum is as cheap as adding in place
 FLOAT = backend.FLOAT
 _by_id = attrgetter("id")
@@ -101,6 +103,7 @@ class Backward:
         self.private = private  # nobody else will sweep this recording: it goes when we are done
         self.count = 0  # extent of the batch axis
         self.careful = False
+        self.entries = 0
         self.cotangents: dict[int, Any] = {}
         self.owned: set[int] = set()
         self.aliased: set[int] = set()
@@ -272,6 +275,8 @@ class Backward:
             self.accumulate(node, g, False)
         with backend.quiet():
             self._sweep(list(order), retain or self.record)
+        if self.entries > MUCH:
+            keep_freed()
 
     def _sweep(self, order: list[Node], retain: bool) -> None:
         stop = len(order)
@@ -311,7 +316,10 @@ class Backward:
                         dtype = node.dtype
                         if dtype is FLOAT or dtype.kind != "c":
                             parent = node.parents[0]
-                            value = single(g, *kept)
+                            if key in owned and op.reuse is not None:
+                                value = self._overwritten(op, g, kept)
+                            else:
+                                value = single(g, *kept)
                             try:
                                 if (
                                     value.shape != parent.shape
@@ -326,14 +334,20 @@ class Backward:
                                 have = pending(key)
                                 cotangents[key] = value if have is None else have + value
                                 continue
-                            self.accumulate(parent, value, size >= TINY and _owns(value, g))
+                            ours = node.id in owned if value is g else _owns(value, g)
+                            self.accumulate(parent, value, size >= TINY and ours)
                             entries += size
                             if entries > PATIENCE and not self.aliased and not begin:
+                                self.entries = entries
                                 return i
                             continue
                     elif op.pair is not None and (node.dtype is FLOAT or node.dtype.kind != "c"):
+                        mine = key in owned and op.reuse is not None
                         for back, parent in zip(op.pair, node.parents):  # noqa: B905
-                            value = back(g, kept, parent)
+                            if mine and back is op.pair[1]:
+                                value = self._overwritten(op, g, kept)
+                            else:
+                                value = back(g, kept, parent)
                             try:
                                 if (
                                     value.shape != parent.shape
@@ -348,7 +362,8 @@ class Backward:
                                 have = pending(key)
                                 cotangents[key] = value if have is None else have + value
                             else:
-                                self.accumulate(parent, value, size >= TINY and _owns(value, g))
+                                ours = mine if value is g else _owns(value, g)
+                                self.accumulate(parent, value, size >= TINY and ours)
                                 entries += size
                         continue
                 if type(op) is Leaf:
@@ -367,6 +382,7 @@ class Backward:
                 if (
                     (entries > PATIENCE or stop - i > MANY) and not self.aliased and not begin
                 ):
+                    self.entries = max(self.entries, entries)
                     return i
         except Exception as error:
             where = position(node)
@@ -375,7 +391,15 @@ class Backward:
                 + (f", recorded at {where}" if where else "")
             )
             raise
+        self.entries = max(self.entries, entries)
         return begin
+
+    def _overwritten(self, op: Any, g: Any, kept: tuple[Any, ...]) -> Any:
+        """The value of a rule that is one ufunc of g, in the memory of `g`, which is ours."""
+        ufunc, place = op.reuse
+        if type(g) is not backend.NDARRAY:
+            return ufunc(g, kept[place])
+        return ufunc(g, kept[place], out=g, casting="same_kind")
 
     def _finite(self) -> bool:
         """The look: is everything in flight, and every gradient so far, finite?"""

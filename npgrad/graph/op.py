@@ -42,6 +42,7 @@ class Op:
     risky = False
     single: Callable[..., Any] | None = None
     pair: tuple[Pull, ...] | None = None
+    reuse: tuple[Any, int] | None = None
     width = 1 << 30  # entries of ``kept`` beyond the width are guards of plain operands
     holomorphic = True
 
@@ -116,6 +117,9 @@ class Variant(Op):
         self.backs = tuple(_adapter(f, where) for f in functions)  # type: ignore[arg-type]
         self.forwards = tuple(_adapter(f, where) if f else None for f in forwards)
         self.single = self.pair = None
+        # (ufunc, place in kept) of the last recorded input, if its rule may overwrite g
+        last = rule.in_place.get(names[recorded[-1]])
+        self.reuse = (last[0], where[last[1]]) if last is not None else None
         if len(recorded) == 1:
             alone = functions[0]
             assert alone is not None

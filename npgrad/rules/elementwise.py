@@ -41,8 +41,20 @@ def zero(g: Any) -> Any:
 # ------------------------------------------------------------------------------------ arithmetic
 elementwise(np.add, lambda g: g, lambda g: g)
 elementwise(np.subtract, lambda g: g, lambda g: -g)
-elementwise(np.multiply, lambda g, x2: g * x2, lambda g, x1: g * x1, risky=True)
-elementwise(np.divide, lambda g, x2: g / x2, lambda g, x2, y: -g * y / x2, risky=True)
+elementwise(
+    np.multiply,
+    lambda g, x2: g * x2,
+    lambda g, x1: g * x1,
+    risky=True,
+    in_place=((np.multiply, "x2"), (np.multiply, "x1")),
+)
+elementwise(
+    np.divide,
+    lambda g, x2: g / x2,
+    lambda g, x2, y: -g * y / x2,
+    risky=True,
+    in_place=((np.divide, "x2"), None),
+)
 elementwise(np.negative, lambda g: -g)
 elementwise(np.positive, lambda g: g)
 elementwise(np.square, lambda g, x: 2 * g * x, risky=True)
@@ -129,10 +141,10 @@ elementwise(np.float_power, power_base, power_exponent, risky=True)
 
 
 # ------------------------------------------------------------------- exponentials and logarithms
-elementwise(np.exp, lambda g, y: g * y, risky=True)
+elementwise(np.exp, lambda g, y: g * y, risky=True, in_place=((np.multiply, "y"),))
 elementwise(np.exp2, lambda g, y: LN2 * g * y, risky=True)
 elementwise(np.expm1, lambda g, x: g * np.exp(x), risky=True)  # y + 1 is 0 from x = -37 down
-elementwise(np.log, lambda g, x: g / x, risky=True)
+elementwise(np.log, lambda g, x: g / x, risky=True, in_place=((np.divide, "x"),))
 elementwise(np.log2, lambda g, x: g / (LN2 * x), risky=True)
 elementwise(np.log10, lambda g, x: g / (LN10 * x), risky=True)
 elementwise(np.log1p, lambda g, x: g / (1 + x), risky=True)

@@ -1,0 +1,68 @@
+"""Which implementation of the graph's scatter runs: NumPy's ``np.add.at``, or a kernel.
+
+The graph adds cotangents into regions; where an index holds arrays of integers, entries repeat and
+NumPy's only way is ``np.add.at``, which visits element by element. Large cases go to
+`npgrad.kernels.scatter_add`, which is loaded when the first one turns up.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .graph import backend
+
+SMALL = 4096  # entries below which np.add.at costs less than reaching the kernel
+Array = Any
+
+
+def add_at(buffer: Array, index: Any, value: Array) -> None:
+    """``buffer[index] += value``, repeated indices adding up."""
+    if isinstance(index, np.ndarray) and index.dtype.kind == "b":
+        buffer[index] += value  # a mask selects no entry twice
+        return
+    if getattr(value, "size", 0) >= SMALL and _by_rows(buffer, index, value):
+        return
+    backend.library(buffer).add.at(buffer, index, value)
+
+
+def _by_rows(buffer: Array, index: Any, value: Array) -> bool:
+    """Let the kernel add, if `index` is arrays of integers for the leading axes alone."""
+    arrays = index if type(index) is tuple else (index,)
+    while arrays and (
+        arrays[-1] is Ellipsis or (type(arrays[-1]) is slice and arrays[-1] == slice(None))
+    ):
+        arrays = arrays[:-1]
+    if not arrays or not all(isinstance(i, np.ndarray) and i.dtype.kind in "iu" for i in arrays):
+        return False
+    if type(buffer) is not np.ndarray or not buffer.flags.c_contiguous:
+        return False
+    if buffer.dtype.char not in "fdFD" or len(arrays) > buffer.ndim:
+        return False
+    from .kernels import available
+    from .kernels.scatter_add import check_index, sum_rows
+
+    if not available():
+        return False
+    lead = buffer.shape[: len(arrays)]
+    rows = math.prod(lead)
+    if len(arrays) == 1:
+        flat = np.ravel(arrays[0])
+    else:
+        for axis, (one, extent) in enumerate(zip(arrays, lead, strict=True)):
+            check_index(np.ravel(one), extent, axis)
+        wrapped = [np.where(one < 0, one + n, one) for one, n in zip(arrays, lead, strict=True)]
+        flat = np.ravel(np.ravel_multi_index(np.broadcast_arrays(*wrapped), lead))
+    flat = check_index(flat, rows)
+    shape = np.broadcast_shapes(*(one.shape for one in arrays)) + buffer.shape[len(arrays) :]
+    wide = np.ascontiguousarray(np.broadcast_to(value, shape), buffer.dtype)
+    real = np.dtype(buffer.real.dtype)
+    sum_rows(
+        wide.reshape(flat.size, -1).view(real), flat, buffer.reshape(rows, -1).view(real)
+    )
+    return True
+
+
+backend.scatter = add_at
