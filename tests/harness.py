@@ -30,6 +30,7 @@ from npgrad.table import Rule, all_rules
 from tests.samples.core import Sample, Special
 
 STEP = 1e-4
+ROWS = 24  # at most so many rows of a jacobian are compared
 COMPLEX = {"float32": "complex64", "float64": "complex128", "longdouble": "clongdouble"}
 
 
@@ -194,13 +195,9 @@ def quiet() -> Iterator[None]:
 
 
 # -------------------------------------------------------------------------------- the promises
-def check_value(sample: Sample, dtype: str = "float64") -> None:
+def check_value(sample: Sample, got: Any, want: Any) -> None:
     """The recorded value has plain NumPy's shape, dtype and numbers."""
-    args, f = arguments(sample, dtype), function(sample)
-    want = f(*args)
-    got, _ = npgrad.vjp(f, *args)
-    one = isinstance(want, tuple)
-    for g, w in zip(got if one else (got,), want if one else (want,), strict=True):
+    for g, w in zip(leaves(got), leaves(want), strict=True):
         assert np.asarray(g).dtype == np.asarray(w).dtype, (
             f"{sample.name}: value of {np.asarray(g).dtype}, NumPy gives {np.asarray(w).dtype}"
         )
@@ -223,6 +220,7 @@ def check_reverse(sample: Sample) -> None:
     """The VJP of a random cotangent agrees with differences along a random direction."""
     args, f, rng = arguments(sample), function(sample), generator(sample, "reverse")
     out, pull = npgrad.vjp(f, *args)
+    check_value(sample, out, f(*args))
     u = like(rng, out)
     grads = pull(u)
     check_conforms(sample, grads, args)
@@ -370,12 +368,11 @@ def gradients(sample: Sample, args: tuple[Any, ...], salt: str = "gradients") ->
 
 def check_precision(sample: Sample, dtype: str, rtol: float) -> None:
     """In `dtype` the value, gradients and tangents keep it and agree with float64's."""
-    check_value(sample, dtype)
-    args = arguments(sample, dtype)
+    args, f = arguments(sample, dtype), function(sample)
     out, u, got = gradients(sample, args)
+    check_value(sample, out, f(*args))
     check_conforms(sample, got, args)
     wide = tuple(cast(x, "float64") for x in args)
-    f = function(sample)
     _, pull = npgrad.vjp(f, *wide)
     u64 = tuple(cast(p, "float64") for p in u) if isinstance(u, tuple) else cast(u, "float64")
     want = pull(u64)
@@ -442,31 +439,31 @@ def check_empty(sample: Sample, axis: int) -> bool:
 
 
 def check_batched(sample: Sample) -> None:
-    """The jacobian by batched cotangents equals one pull a row; by batched tangents as well."""
+    """The jacobian by batched cotangents equals one pull a row; by batched tangents as well.
+
+    Of a large result only some entries are looked at, so that a jacobian stays small.
+    """
     args, f = arguments(sample), function(sample)
-    for k, x in enumerate(args):
+    rng = generator(sample, "batched")
+    outputs = leaves(f(*args))
+    for which, k in np.ndindex(len(outputs), len(args)):
+        size = outputs[which].size
+        entries = np.arange(size) if size <= ROWS else np.sort(rng.choice(size, ROWS, False))
 
-        def of_one(x: Any, k: int = k) -> Any:
-            return f(*args[:k], x, *args[k + 1 :])
+        def of_one(x: Any, k: int = k, which: int = which, entries: Any = entries) -> Any:
+            y = leaves(f(*args[:k], x, *args[k + 1 :]))[which]
+            return y if y.size <= ROWS else np.ravel(y)[entries]
 
-        out, pull = npgrad.vjp(of_one, x)
-        got = npgrad.jacrev(of_one)(x)
-        forward = npgrad.jacfwd(of_one)(x) if sample.forward else got
-        several = isinstance(out, tuple)
-        for which, y in enumerate(out if several else (out,)):
-            rows = []
-            for i in np.ndindex(np.shape(y)):
-                u = [np.zeros_like(z) for z in (out if several else (out,))]
-                u[which] = one_hot(y, i)
-                rows.append(pull(tuple(u) if several else u[0])[0])
-            want = np.stack(rows).reshape(np.shape(y) + x.shape) if rows else None
-            if want is None:
-                continue
-            largest = float(np.max(np.abs(want), initial=0))
-            allowed = max(1e-12, sample.tol * 1e-4) * largest
-            for mode, found in (("jacrev", got), ("jacfwd", forward)):
-                one = found[which] if several else found
-                close(f"{sample.name}: {mode} of output {which} by {k}", one, want, allowed)
+        x = args[k]
+        y, pull = npgrad.vjp(of_one, x)
+        shape = np.shape(y) + x.shape
+        rows = [pull(one_hot(y, i))[0] for i in np.ndindex(np.shape(y))]
+        want = np.stack(rows).reshape(shape) if rows else np.zeros(shape)
+        allowed = max(1e-12, sample.tol * 1e-4) * float(np.max(np.abs(want), initial=0))
+        where = f"{sample.name}: %s of output {which} by {k}"
+        close(where % "jacrev", npgrad.jacrev(of_one)(x), want, allowed)
+        if sample.forward:
+            close(where % "jacfwd", npgrad.jacfwd(of_one)(x), want, allowed)
 
 
 def one_hot(y: Any, index: tuple[int, ...]) -> Any:
@@ -482,6 +479,19 @@ def differentiable(rule: Rule) -> bool:
     return rule.kind in {"elementwise", "linear", "bilinear", "reverse", "composed", "writes"}
 
 
+def recompile(rule: Rule) -> None:
+    """Compile `rule` again, in the objects that hold it now: operators hold on to them."""
+    op = rule.compiled
+    if op is None:
+        return
+    variants = list(getattr(op, "variants", ()))
+    op.__init__(rule)
+    for i, variant in enumerate(variants):
+        if variant is not None:
+            vars(variant).update(vars(op.variants[i]))
+            op.variants[i] = variant
+
+
 @contextmanager
 def replaced(replace: Callable[[Rule, Callable[..., Any]], Callable[..., Any]], rules: Any) -> Any:
     """Every derivative function of `rules` is ``replace(rule, function)`` inside the context."""
@@ -492,10 +502,6 @@ def replaced(replace: Callable[[Rule, Callable[..., Any]], Callable[..., Any]], 
             name: functools.wraps(f)(replace(rule, f)) if f is not None else None
             for name, f in functions.items()
         }
-
-    def recompile(rule: Rule) -> None:
-        if rule.compiled is not None:  # in place: operators hold on to the compiled rule
-            rule.compiled.__init__(rule)
 
     try:
         for rule, vjps, jvps in before:
