@@ -330,7 +330,7 @@ def references() -> dict[str, tuple[Callable[..., Array], Callable[..., Array]]]
 def _forward(kernel: Any, reference: Any, x: Array, cost: float, *parameters: float) -> Array:
     """One array in, one out."""
     if not usable(x):
-        return reference(x, *parameters)  # type: ignore[no-any-return]
+        return reference(x, *parameters)
     flat = np.ascontiguousarray(x).reshape(-1)
     out = np.empty_like(flat)
     spread(kernel, flat.size, cost, *parameters, flat, out)
@@ -342,7 +342,7 @@ def _backward(
 ) -> Array:
     """The cotangent and what was kept in, a cotangent out."""
     if not usable(kept, g) or g.shape != kept.shape:
-        return reference(g, kept, *parameters)  # type: ignore[no-any-return]
+        return reference(g, kept, *parameters)
     flat = np.ascontiguousarray(kept).reshape(-1)
     out = np.empty_like(flat)
     spread(kernel, flat.size, cost, *parameters, np.ascontiguousarray(g).reshape(-1), flat, out)

@@ -123,7 +123,7 @@ def conv2d(x: Array, w: Array, geometry: Geometry) -> Array:
         return conv2d_reference(x, w, geometry)
     x, w = np.ascontiguousarray(x), np.ascontiguousarray(w)
     size = out_size(x.shape, w.shape, geometry)
-    return _way(x.shape, w.shape, geometry).forward(x, w, geometry, size)  # type: ignore[no-any-return]
+    return _way(x.shape, w.shape, geometry).forward(x, w, geometry, size)
 
 
 def conv2d_grad_input(g: Array, w: Array, shape: Shape, geometry: Geometry) -> Array:
@@ -139,7 +139,7 @@ def conv2d_grad_input(g: Array, w: Array, shape: Shape, geometry: Geometry) -> A
         flipped = w.reshape(groups, out // groups, channels, height, width)[..., ::-1, ::-1]
         flipped = np.ascontiguousarray(flipped.swapaxes(1, 2))
         flipped = flipped.reshape(groups * channels, out // groups, height, width)
-        return way.forward(g, flipped, turned, shape[2:])  # type: ignore[no-any-return]
+        return way.forward(g, flipped, turned, shape[2:])
     if way is _direct:
         return _direct.grad_input(g, w, shape, geometry)
     return _columns.grad_input(g, w, shape, geometry)
@@ -151,9 +151,7 @@ def conv2d_grad_weight(g: Array, x: Array, shape: Shape, geometry: Geometry) -> 
     if not (usable(g, x, small=512) and weights and g.size * weights > 1 << 16):
         return conv2d_grad_weight_reference(g, x, shape, geometry)
     way = _way(x.shape, shape, geometry)
-    return way.grad_weight(  # type: ignore[no-any-return]
-        np.ascontiguousarray(g), np.ascontiguousarray(x), shape, geometry
-    )
+    return way.grad_weight(np.ascontiguousarray(g), np.ascontiguousarray(x), shape, geometry)
 
 
 def _turned(geometry: Geometry, filters: Shape, shape: Shape, given: Shape) -> Geometry | None:

@@ -3,13 +3,14 @@
     out[a, index[a, k, b], b] += g[a, k, b]        in the order of k
 
 and rows added along any axis by one index, ``out[a, index[k], b] += g[a, k, b]``. Threads divide
-the outer axis or, where there is one outer slab only, the inner columns; each output entry belongs to
-one thread, so results do not depend on their number.
+the outer axis or, where there is one outer slab only, the inner columns; each output entry belongs
+to one thread, so results do not depend on their number.
 """
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -38,7 +39,8 @@ def add_along_reference(out: Array, index: Array, g: Array, axis: int) -> None:
 
 def add_rows_reference(out: Array, index: Array, g: Array, axis: int) -> None:
     """``out[..., index[k], ...] += g[..., k, ...]``, in place, by NumPy."""
-    np.add.at(out, (slice(None),) * axis + (index,), g)
+    place: Any = (slice(None),) * axis + (index,)
+    np.add.at(out, place, g)
 
 
 @njit()

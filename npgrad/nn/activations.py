@@ -1,7 +1,7 @@
 """Elementwise operations: activations, and NumPy under another name.
 
-relu, leaky_relu, sigmoid, silu (swish), gelu, gelu_erf, erf and softplus have kernels; clamp, affine,
-recip, sqr, scale, cast and pick are NumPy's functions.
+relu, leaky_relu, sigmoid, silu (swish), gelu, gelu_erf, erf and softplus have kernels; clamp,
+affine, recip, sqr, scale, cast and pick are NumPy's functions.
 
 Kinks: the gradient of relu at 0 is 0, of leaky_relu the slope; clamp passes it at its bounds.
 """

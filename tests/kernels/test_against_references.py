@@ -1,0 +1,288 @@
+"""Every kernel against its NumPy reference in float64, over shapes, dtypes and layouts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+
+from npgrad import kernels
+from npgrad.kernels import (
+    activations,
+    batch_norm,
+    conv2d,
+    group_norm,
+    layer_norm,
+    log_softmax,
+    pool2d,
+    rms_norm,
+    softmax,
+    take_along,
+)
+
+pytest.importorskip("numba")
+
+DTYPES = ["f4", "f8"]
+# error in units of eps, relative to the largest entry of the reference
+LIMIT = 200
+
+
+def arrays(rng: np.random.Generator, dtype: str, *shapes: Any) -> list[Any]:
+    """Normal numbers of some spread and offset."""
+    return [(rng.normal(size=shape) * 2 + 0.5).astype(dtype) for shape in shapes]
+
+
+def wide(values: Any) -> Any:
+    return [
+        v.astype("f8") if isinstance(v, np.ndarray) and v.dtype.kind == "f" else v for v in values
+    ]
+
+
+def check(kernel: Callable[..., Any], reference: Callable[..., Any], *args: Any) -> None:
+    """Same result up to rounding, right dtype, nothing overwritten, the same bits again."""
+    kept = [a.copy() if isinstance(a, np.ndarray) else a for a in args]
+    got, want = kernel(*args), reference(*wide(args))
+    again = kernel(*args)
+    if not isinstance(got, tuple):
+        got, want, again = (got,), (want,), (again,)
+    dtype = next(a.dtype for a in args if isinstance(a, np.ndarray))
+    for a, b, c in zip(got, want, again, strict=True):
+        assert a.dtype == dtype
+        assert a.shape == b.shape
+        scale = np.abs(b[np.isfinite(b)]).max(initial=1e-30)
+        with np.errstate(invalid="ignore"):
+            same = np.where(
+                np.isfinite(b), np.abs(a - b) <= LIMIT * np.finfo(dtype).eps * scale, a == b
+            )
+        assert (same | (np.isnan(a) & np.isnan(b))).all(), np.abs(a - b).max() / scale
+        np.testing.assert_array_equal(a, c)
+    for before, after in zip(kept, args, strict=True):
+        np.testing.assert_array_equal(before, after)
+
+
+@contextmanager
+def threads(monkeypatch: pytest.MonkeyPatch, count: int) -> Iterator[None]:
+    with monkeypatch.context() as patch:
+        patch.setattr("npgrad.kernels._threads._count", count)
+        patch.setattr("npgrad.kernels._threads.GRAIN_NS", 1.0)
+        yield
+
+
+ROWS = [(5000,), (70, 60), (3, 2, 801), (4500, 1), (1, 4100), (260, 4, 5)]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", sorted(activations.references()))
+def test_activations(name: str, dtype: str) -> None:
+    kernel, reference = activations.references()[name]
+    rng = np.random.default_rng(3)
+    extra = (0.1,) if name.startswith("leaky") else ()
+    for shape in ((5000,), (64, 65), (2, 50, 51)):
+        x, g = arrays(rng, dtype, shape, shape)
+        x.reshape(-1)[:3] = [0.0, -0.0, 30.0]
+        if name in ("relu_grad", "sigmoid_grad"):
+            x = np.abs(np.tanh(x))
+        given = (g, x) if name.endswith("_grad") else (x,)
+        check(kernel, reference, *given, *extra)
+        check(kernel, reference, *(a.T for a in given), *extra)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", ROWS)
+def test_softmax(shape: tuple[int, ...], dtype: str) -> None:
+    rng = np.random.default_rng(4)
+    x, g = arrays(rng, dtype, shape, shape)
+    check(softmax.softmax, softmax.softmax_reference, x)
+    check(softmax.softmax_grad, softmax.softmax_grad_reference, g, softmax.softmax(x))
+    check(log_softmax.log_softmax, log_softmax.log_softmax_reference, x)
+    y = log_softmax.log_softmax(x)
+    check(log_softmax.log_softmax_grad, log_softmax.log_softmax_grad_reference, g, y)
+    check(log_softmax.logsumexp, log_softmax.logsumexp_reference, x)
+    y = log_softmax.logsumexp(x)
+    (g,) = arrays(rng, dtype, y.shape)
+    check(log_softmax.logsumexp_grad, log_softmax.logsumexp_grad_reference, np.asarray(g), x, y)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_softmax_of_infinities(dtype: str) -> None:
+    x = np.random.default_rng(0).normal(size=(90, 50)).astype(dtype)
+    x[0] = -np.inf
+    x[1, 7] = np.inf
+    x[2, 3] = np.nan
+    x[3, :40] = -np.inf
+    x[4, :2] = np.inf
+    x[5] = 1e30
+    with np.errstate(invalid="ignore"):
+        check(softmax.softmax, softmax.softmax_reference, x)
+        check(log_softmax.log_softmax, log_softmax.log_softmax_reference, x)
+        check(log_softmax.logsumexp, log_softmax.logsumexp_reference, x)
+        y = log_softmax.logsumexp(x)
+        g = np.ones_like(y)
+        check(log_softmax.logsumexp_grad, log_softmax.logsumexp_grad_reference, g, x, y)
+    np.testing.assert_array_equal(y[:2], [-np.inf, np.inf])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [s for s in ROWS if s[-1] > 4])
+def test_layer_and_rms_norm(shape: tuple[int, ...], dtype: str) -> None:
+    rng = np.random.default_rng(5)
+    x, g, w, b = arrays(rng, dtype, shape, shape, shape[-1:], shape[-1:])
+    check(layer_norm.layer_norm, layer_norm.layer_norm_reference, x, w, b, 1e-2)
+    check(layer_norm.layer_norm_grad, layer_norm.layer_norm_grad_reference, g, x, w, 1e-2)
+    check(rms_norm.rms_norm, rms_norm.rms_norm_reference, x, w, 1e-2)
+    check(rms_norm.rms_norm_grad, rms_norm.rms_norm_grad_reference, g, x, w, 1e-2)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(
+    ("shape", "groups"),
+    [((700, 12), 3), ((65, 8, 3, 4), 2), ((3, 8, 30, 31), 4), ((5, 4, 300), 1), ((70, 64), 4)],
+)
+def test_group_and_batch_norm(shape: tuple[int, ...], groups: int, dtype: str) -> None:
+    rng = np.random.default_rng(6)
+    x, g, w, b = arrays(rng, dtype, shape, shape, shape[1:2], shape[1:2])
+    group, grad = group_norm.group_norm, group_norm.group_norm_grad
+    check(group, group_norm.group_norm_reference, x, groups, w, b, 1e-2)
+    check(grad, group_norm.group_norm_grad_reference, g, x, groups, w, 1e-2)
+    check(batch_norm.batch_norm, batch_norm.batch_norm_reference, x, w, b, 1e-2)
+    check(batch_norm.batch_norm_grad, batch_norm.batch_norm_grad_reference, g, x, w, 1e-2)
+
+
+def test_variance_does_not_cancel() -> None:
+    # float32 holds x itself to 5e-4 here; E[x**2] - E[x]**2 would be off by more than the variance
+    x = (np.random.default_rng(7).normal(size=(400, 30)) + 4096).astype("f4")
+    one, zero = np.ones(30, "f4"), np.zeros(30, "f4")
+    want = batch_norm.batch_norm_reference(x.astype("f8"), one, zero, 0.0)
+    np.testing.assert_allclose(batch_norm.batch_norm(x, one, zero, 0.0), want, atol=5e-3)
+    want = layer_norm.layer_norm_reference(x.astype("f8"), one, zero, 0.0)
+    np.testing.assert_allclose(layer_norm.layer_norm(x, one, zero, 0.0), want, atol=5e-3)
+
+
+def geometries() -> Iterator[tuple[tuple[int, ...], tuple[int, ...], conv2d.Geometry]]:
+    """Cases of all three ways: with strides that do not divide, odd borders, dilations, groups."""
+    make = conv2d.Geometry
+    yield (2, 16, 13, 14), (16, 16, 3, 3), make((1, 1), 1, 1, 1, 1)
+    yield (1, 17, 9, 30), (20, 17, 3, 3), make((1, 1), 0, 2, 1, 0)
+    yield (2, 16, 17, 15), (16, 16, 3, 3), make((1, 1), 2, 2, 2, 2, (2, 2))
+    yield (2, 16, 16, 19), (16, 16, 3, 3), make((1, 1), 3, 0, 1, 3, (3, 3))
+    yield (2, 3, 30, 31), (16, 3, 7, 7), make((2, 2), 3, 3, 3, 3)
+    yield (2, 12, 15, 14), (18, 12, 3, 3), make((2, 3), 1, 0, 2, 1)
+    yield (9, 12, 14, 14), (10, 12, 1, 1), make()
+    yield (2, 12, 15, 14), (10, 12, 1, 1), make((2, 2))
+    yield (2, 12, 15, 14), (10, 12, 1, 1), make((1, 1), 1, 1, 0, 2)
+    yield (3, 8, 21, 20), (8, 1, 3, 3), make((1, 1), 1, 1, 1, 1, (1, 1), 8)
+    yield (3, 8, 21, 20), (16, 1, 3, 5), make((2, 2), 1, 1, 2, 2, (1, 1), 8)
+    yield (3, 8, 21, 20), (12, 2, 3, 3), make((1, 2), 2, 1, 0, 3, (2, 1), 4)
+    yield (2, 64, 12, 12), (64, 32, 3, 3), make((1, 1), 1, 1, 1, 1, (1, 1), 2)
+    yield (2, 4, 40, 1), (40, 4, 5, 1), make((4, 1), 2, 0, 0, 0, (3, 1))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(
+    "case", list(geometries()), ids=lambda case: f"{case[0]}{case[1]}{case[2].groups}"
+)
+def test_conv2d(case: Any, dtype: str) -> None:
+    shape, filters, geometry = case
+    rng = np.random.default_rng(8)
+    size = conv2d.out_size(shape, filters, geometry)
+    x, w, g = arrays(rng, dtype, shape, filters, (shape[0], filters[0], *size))
+    check(conv2d.conv2d, conv2d.conv2d_reference, x, w, geometry)
+    check(conv2d.conv2d_grad_input, conv2d.conv2d_grad_input_reference, g, w, shape, geometry)
+    check(conv2d.conv2d_grad_weight, conv2d.conv2d_grad_weight_reference, g, x, filters, geometry)
+
+
+def test_conv2d_takes_every_way() -> None:
+    ways = {conv2d._way(shape, filters, geo).__name__ for shape, filters, geo in geometries()}
+    assert {name.rpartition(".")[2] for name in ways} == {"_columns", "_direct", "_winograd"}
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(
+    "window",
+    [
+        pool2d.Window((2, 2), (2, 2)),
+        pool2d.Window((3, 3), (2, 2), (1, 1)),
+        pool2d.Window((3, 2), (1, 3), (1, 0)),
+        pool2d.Window((2, 5), (3, 1), (0, 2)),
+        pool2d.Window((1, 1), (2, 2)),
+    ],
+)
+def test_pooling(window: pool2d.Window, dtype: str) -> None:
+    rng = np.random.default_rng(9)
+    (x,) = arrays(rng, dtype, (2, 3, 31, 30))
+    x = np.round(x)  # many ties
+    check(pool2d.max_pool2d, pool2d.max_pool2d_reference, x, window)
+    y = pool2d.max_pool2d(x, window)
+    (g,) = arrays(rng, dtype, y.shape)
+    check(pool2d.max_pool2d_grad, pool2d.max_pool2d_grad_reference, g, x, y, window)
+    check(pool2d.avg_pool2d, pool2d.avg_pool2d_reference, x, window)
+    check(
+        pool2d.avg_pool2d_grad,
+        pool2d.avg_pool2d_grad_reference,
+        np.tile(g, (3, 1, 1, 1)),
+        window,
+        (6, 3, 31, 30),
+    )
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_add_along(axis: int, dtype: str) -> None:
+    rng = np.random.default_rng(10)
+    for shape in ((40, 30, 20), (1, 200, 1), (3, 300, 5), (300, 1, 7)):
+        length = 1 + shape[axis] // 2
+        (g,) = arrays(rng, dtype, shape)
+        index = rng.integers(-length, length, shape)
+        if axis == 2:
+            index[..., : shape[2] // 2 * 2] = length // 2
+        extent = shape[:axis] + (length,) + shape[axis + 1 :]
+        want, got = np.zeros(extent), np.zeros(extent, dtype)
+        take_along.add_along(got, index, g, axis)
+        take_along.add_along_reference(want, index, g.astype("f8"), axis)
+        np.testing.assert_allclose(got, want, atol=1e-4 if dtype == "f4" else 1e-12)
+        row = rng.integers(-length, length, shape[axis])
+        want, got = np.zeros(extent), np.zeros(extent, dtype)
+        take_along.add_rows(got, row, g, axis)
+        take_along.add_rows_reference(want, row, g.astype("f8"), axis)
+        np.testing.assert_allclose(got, want, atol=1e-4 if dtype == "f4" else 1e-12)
+
+
+def everything(rng: np.random.Generator) -> list[Any]:
+    """One result of each kernel that sums over what threads divide."""
+    x, g, w = arrays(rng, "f4", (3000, 100), (3000, 100), (100,))
+    images, filters = arrays(rng, "f4", (3, 16, 20, 20), (16, 16, 3, 3))
+    given = arrays(rng, "f4", images.shape)[0]
+    geometry = conv2d.Geometry((1, 1), 1, 1, 1, 1)
+    grouped = conv2d.Geometry((1, 1), 1, 1, 1, 1, (1, 1), 16)
+    strided = conv2d.Geometry((2, 2), 1, 1, 1, 1)
+    out = [*layer_norm.layer_norm_grad(g, x, w, 1e-5), *rms_norm.rms_norm_grad(g, x, w, 1e-5)]
+    out += [
+        *group_norm.group_norm_grad(g, x, 4, w, 1e-5),
+        *batch_norm.batch_norm_grad(g, x, w, 1e-5),
+    ]
+    out += [*batch_norm.batch_norm_grad(given, images, filters[0, :, 0, 0], 1e-5)]
+    out += [conv2d.conv2d_grad_weight(given, images, filters.shape, geometry)]
+    out += [conv2d.conv2d_grad_weight(given, images, (16, 1, 3, 3), grouped)]
+    out += [conv2d.conv2d_grad_input(given[:, :, ::2, ::2], filters, images.shape, strided)]
+    out += [softmax.softmax(x), log_softmax.log_softmax(x), activations.gelu(x)]
+    return out
+
+
+def test_same_bits_for_any_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    results = []
+    for count in (1, 2, 3, 7):
+        with threads(monkeypatch, count):
+            results.append(everything(np.random.default_rng(11)))
+    for other in results[1:]:
+        for a, b in zip(results[0], other, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+def test_disabled_gives_the_references() -> None:
+    x = np.random.default_rng(12).normal(size=(100, 100))
+    with kernels.disabled():
+        np.testing.assert_array_equal(softmax.softmax(x), softmax.softmax_reference(x))
+        np.testing.assert_array_equal(activations.erf(x), activations.erf_reference(x))
