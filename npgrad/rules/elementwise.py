@@ -22,6 +22,7 @@ then keeps a zero cotangent zero, so that a branch masked away does not poison t
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -85,6 +86,11 @@ elementwise(np.nextafter, lambda g: g, zero)  # one unit in the last place furth
 
 
 # ---------------------------------------------------------------------------------------- powers
+def any_of(mask: Any) -> bool:
+    """Whether a mask holds anywhere: most often not, and then a pass over large arrays is saved."""
+    return bool(np.count_nonzero(mask))
+
+
 def plain_number(x: Any) -> int | float | None:
     """`x` as a Python number if it is a plain real scalar: then a power has a cheaper rule."""
     if type(x) is int or type(x) is float:
@@ -113,8 +119,9 @@ def power_base(g: Any, x1: Any, x2: Any) -> Any:
     if n is None:
         # 0 * 0**-1 would be NaN. The exponent is changed at x = n = 0 only: elsewhere the
         # derivative in n of what stands here matters (it is 1/x at n = 0).
-        exponent = np.where((x2 == 0) & (x1 == 0), 1.0, x2 - 1.0)
-        return g * x2 * np.power(x1, exponent)
+        both = (x2 == 0) & (x1 == 0)
+        exponent = x2 - 1.0
+        return np.power(x1, np.where(both, 1.0, exponent) if any_of(both) else exponent) * x2 * g
     if n == 2:
         return 2 * g * x1
     if n == 1:
@@ -124,8 +131,8 @@ def power_base(g: Any, x1: Any, x2: Any) -> Any:
     if n == 0.5:
         return 0.5 * g / np.sqrt(x1)
     if 2 < n <= 64 and n == int(n):
-        return n * g * integer_power(x1, int(n) - 1)
-    return n * g * x1 ** (n - 1)
+        return integer_power(x1, int(n) - 1) * n * g
+    return x1 ** (n - 1) * n * g
 
 
 def power_exponent(g: Any, x1: Any, x2: Any, y: Any) -> Any:
@@ -133,7 +140,8 @@ def power_exponent(g: Any, x1: Any, x2: Any, y: Any) -> Any:
     base = plain_number(x1)
     if base is not None and base > 0:
         return math.log(base) * g * y
-    return g * y * np.log(np.where((x1 == 0) & (x2 >= 0), 1.0, x1))
+    zero = (x1 == 0) & (x2 >= 0)
+    return np.log(np.where(zero, 1.0, x1) if any_of(zero) else x1) * y * g
 
 
 elementwise(np.power, power_base, power_exponent, risky=True)
@@ -152,7 +160,7 @@ elementwise(np.log1p, lambda g, x: g / (1 + x), risky=True)
 
 def level(x1: Any, x2: Any) -> tuple[Any, Any]:
     """Both with as many axes: what lets a function of two arrays take batches of tangents."""
-    missing = np.ndim(x2) - np.ndim(x1)
+    missing = getattr(x2, "ndim", 0) - getattr(x1, "ndim", 0)
     if missing > 0:
         x1 = np.reshape(x1, (1,) * missing + np.shape(x1))
     elif missing < 0:
@@ -174,7 +182,7 @@ def logistic_share(x1: Any, x2: Any) -> Any:
     """
     with np.errstate(invalid="ignore", under="ignore"):
         d = np.subtract(x1, x2)
-        if np.count_nonzero(np.isnan(d)):
+        if any_of(np.isnan(d)):
             d = np.where(x1 == x2, 0, d)
         return np.exp(np.minimum(d, 0)) / (1 + np.exp(-np.abs(d)))
 
@@ -227,6 +235,10 @@ def arccos_change(g: Any, x: Any, y: Any, dtype: Any) -> Any:
     return -g / (np.sin(y) if dtype.kind == "c" else np.sqrt((1 - x) * (1 + x)))
 
 
+# Sums of squares between these neither lost digits to underflow nor overflowed.
+SAFE = {np.dtype(f): (np.finfo(f).tiny / np.finfo(f).eps, np.finfo(f).max) for f in ("f4", "f8")}
+
+
 def turning(x1: Any, x2: Any) -> Any:
     """x2 / (x1^2 + x2^2), the derivative of arctan2(x1, x2) by x1."""
     return angle_slope(*level(x1, x2))
@@ -241,9 +253,13 @@ def angle_slope(x1: Any, x2: Any) -> Any:
     """
     with np.errstate(all="ignore"):
         square = x1 * x1 + x2 * x2
-        limits = np.finfo(square.dtype)
-        if np.all(square > limits.tiny / limits.eps) and np.all(square <= limits.max):
-            return x2 / square
+        small, large = SAFE.get(square.dtype, (1, 1))
+        if (
+            type(square) is np.ndarray
+            and np.minimum.reduce(square, axis=None, initial=large) > small
+            and np.maximum.reduce(square, axis=None, initial=small) < large
+        ):
+            return np.divide(x2, square, out=square)
         size = np.maximum(np.abs(x1), np.abs(x2))
         size = np.where(size == 0, 1, size)
         x1, x2 = x1 / size, x2 / size
@@ -269,7 +285,8 @@ elementwise(
 
 def hypot_size(y: Any) -> Any:
     """The divisor of x / hypot, changed at the kink so that the derivative there is 0."""
-    return np.where(y == 0, 1, y)
+    kink = y == 0
+    return np.where(kink, 1, y) if any_of(kink) else y
 
 
 elementwise(
@@ -282,22 +299,28 @@ elementwise(
 
 # ------------------------------------------------------------------------------------ hyperbolic
 @primitive
-def sech_squared(x: Any) -> Any:
-    """1 / cosh(x)^2, the derivative of tanh: accurate in the tails, where 1 - tanh^2 is 0.
+def tanh_change(t: Any, x: Any) -> Any:
+    """The product t / cosh(x)^2, tanh's derivative: accurate in the tails, where 1 - tanh^2 is 0.
 
     Squaring the reciprocal, not the hyperbolic cosine, underflows slowly instead of overflowing.
     Sweeps run without floating-point warnings, so an overflow of cosh to inf gives its 0 quietly.
+    One buffer serves all steps: fresh memory costs more than arithmetic.
     """
-    slope = np.reciprocal(np.cosh(x))
-    return slope * slope
+    slope = np.cosh(x)
+    if type(slope) is not np.ndarray:
+        return np.square(1 / slope) * t
+    np.reciprocal(slope, out=slope)
+    np.multiply(slope, slope, out=slope)
+    if getattr(t, "shape", None) == slope.shape and t.dtype == slope.dtype:
+        return np.multiply(slope, t, out=slope)
+    return slope * t
 
 
-def sech_squared_change(g: Any, x: Any, y: Any) -> Any:
-    """-2 tanh(x) / cosh(x)^2."""
-    return -2 * g * y * np.tanh(x)
-
-
-reverse(sech_squared, sech_squared_change, sech_squared_change, batched=True)
+TANH_RULES: dict[str, Callable[..., Any]] = {
+    "t": lambda g, x: tanh_change(g, x),
+    "x": lambda g, t, x: -2 * tanh_change(g * t, x) * np.tanh(x),
+}
+reverse(tanh_change, TANH_RULES, TANH_RULES, batched=True)
 
 
 def arcsinh_change(g: Any, x: Any, y: Any, dtype: Any) -> Any:
@@ -312,7 +335,7 @@ def arccosh_change(g: Any, x: Any, y: Any, dtype: Any) -> Any:
 
 elementwise(np.sinh, lambda g, x: g * np.cosh(x), risky=True)
 elementwise(np.cosh, lambda g, x: g * np.sinh(x), risky=True)
-elementwise(np.tanh, lambda g, x: g * sech_squared(x), risky=True)
+elementwise(np.tanh, lambda g, x: tanh_change(g, x), risky=True)
 elementwise(np.arcsinh, arcsinh_change, risky=True)
 elementwise(np.arccosh, arccosh_change, risky=True)
 elementwise(np.arctanh, lambda g, x: g / ((1 - x) * (1 + x)), risky=True)

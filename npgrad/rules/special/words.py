@@ -81,6 +81,7 @@ def several(name: str, signature: str, **slopes: Slopes) -> None:
             {key: _cotangent(slope) for key, slope in slopes.items()},
             {key: _tangent(slope) for key, slope in slopes.items()},
             signature=signature,
+            ignores=tuple(signature.split(", ")),  # what no slope names acts through the outputs
         ).name = f"scipy.special.{name}"
 
 
