@@ -211,11 +211,11 @@ def shifted(direction: int) -> Callable[[Array, Any], Array]:
 
     def body(x: Array, axes: Any = None) -> Array:
         if axes is None:
-            axes = tuple(range(x.ndim))
+            axes = range(x.ndim)
         elif isinstance(axes, (int, np.integer)):
             axes = (axes,)
-        shift = tuple(direction * (x.shape[axis] // 2) for axis in axes)
-        return np.roll(x, shift, tuple(axes))
+        axes = tuple(from_end(axis, x.shape) for axis in axes)
+        return np.roll(x, tuple(direction * (x.shape[axis] // 2) for axis in axes), axes)
 
     return body
 
