@@ -162,15 +162,27 @@ def _how(rule: Rule) -> str:
         return "writes into its first argument"
     if rule.kind == "composed":
         return "NumPy's own body" if rule.body is None else "made of other functions"
-    return f"{rule.kind} in {', '.join(arrays)}" if rule.kind != "reverse" else ", ".join(arrays)
+    word = "a rule for" if rule.kind == "reverse" else f"{rule.kind} in"
+    return f"{word} {', '.join(arrays)}"
 
 
 def _row(rule: Rule, names: list[str]) -> Row:
-    aliases = tuple(name for name in names if name != rule.name)
+    # An old NumPy says `numpy.lib._scimath_impl` for a function that it exports elsewhere.
+    name = rule.name if rule.name in names or not names else names[0]
+    umath = importlib.import_module("numpy._core.umath")
+    if isinstance(rule.fun, np.ufunc) and not names and hasattr(umath, rule.fun.__name__):
+        name = f"np._core.umath.{rule.fun.__name__}"  # the ufunc behind a function of that name
+    # np.strings.add is np.add, and SciPy exports np.sinc: true, and of no use to anybody.
+    elsewhere = ("np.strings.", "np.char.", "scipy.")
+    aliases = tuple(
+        other
+        for other in names
+        if other != name and (name.startswith(elsewhere) or not other.startswith(elsewhere))
+    )
     decision = DECISIONS[rule.kind]
     if decision in {"differentiated", "in place"}:
-        return Row(rule.name, decision, _how(rule), _forward(rule), "yes", _complex(rule), aliases)
-    return Row(rule.name, decision, rule.reason, aliases=aliases)
+        return Row(name, decision, _how(rule), _forward(rule), "yes", _complex(rule), aliases)
+    return Row(name, decision, rule.reason, aliases=aliases)
 
 
 def rows(scipy: bool | None = None) -> list[Row]:
