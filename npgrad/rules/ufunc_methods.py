@@ -257,7 +257,7 @@ def fold(ufunc: np.ufunc, x: Any, axis: Any, keepdims: bool, initial: Any, where
     start = 0
     if given(initial):
         y = np.zeros_like(line, shape=line.shape[1:]) + initial
-    elif ufunc.identity is not None and (mask is not None or not len(line)):
+    elif ufunc.identity is not None:  # NumPy begins with it, so that hypot of one is its size
         y = np.zeros_like(line, shape=line.shape[1:]) + ufunc.identity
     elif mask is not None:
         raise ValueError(
