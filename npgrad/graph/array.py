@@ -8,6 +8,7 @@ NumPy's protocols are put on the class by `operators`, the methods by `npgrad.me
 from __future__ import annotations
 
 import copy
+import math
 import numbers
 from collections.abc import Iterator
 from typing import Any
@@ -160,6 +161,24 @@ class GradArray:
     def __complex__(self) -> complex:
         raise GradientLost(lost(self, "complex(x), as cmath functions call it,"))
 
+    def __round__(self, digits: int | None = None) -> Any:
+        if digits is None:
+            return round(_number(self))
+        return self.round(digits)  # type: ignore[attr-defined]
+
+    def __floor__(self) -> int:
+        return math.floor(_number(self))
+
+    def __ceil__(self) -> int:
+        return math.ceil(_number(self))
+
+    def __trunc__(self) -> int:
+        return math.trunc(_number(self))
+
+    @property
+    def _numba_type_(self) -> Any:  # Numba asks for it before it compiles for an argument
+        raise GradientLost(lost(self, "a function compiled by Numba"))
+
     def __reduce_ex__(self, protocol: Any) -> Any:
         if not is_public_leaf(self):
             raise GradientLost(lost(self, "pickling x"))
@@ -175,6 +194,13 @@ class GradArray:
             twin = self.copy()  # type: ignore[attr-defined]
         memo[id(self)] = twin
         return twin
+
+
+def _number(handle: GradArray) -> float:
+    """The value of a real scalar, for rounding to a Python integer."""
+    if handle.size != 1 or handle.dtype.kind != "f":
+        raise TypeError("only real arrays of one element can be rounded to a Python integer")
+    return float(plain(handle).item() if hasattr(plain(handle), "item") else plain(handle))
 
 
 numbers.Number.register(GradArray)  # np.isscalar and isinstance checks of numeric code

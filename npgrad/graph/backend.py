@@ -106,6 +106,8 @@ def layout(array: Array) -> Shape | None:
 def is_view(result: Array, array: Array) -> bool:
     """Whether `result` shares the memory of `array`, as a reshape can."""
     base = getattr(result, "base", None)
+    while base is not None and not is_array(base):
+        base = getattr(base, "base", None)  # as_strided puts a holder of the array in between
     return base is not None and (base is array or base is getattr(array, "base", None))
 
 

@@ -257,11 +257,16 @@ class Backward:
 
     def _add_region_batched(self, node: Node, index: Any, value: Any) -> None:
         buffer = self.buffer(node)
+        rest = index if type(index) is tuple else (index,)
         for i in range(self.count):
-            if self.record:
+            if is_basic(index):
+                place = (i, *rest)
+                if self.record:
+                    self._add_recorded(buffer, place, value[i])
+                else:
+                    buffer[place] += value[i]
+            elif self.record:
                 self._add_recorded(buffer[i], index, value[i])
-            elif is_basic(index):
-                buffer[i][index] += value[i]
             else:
                 backend.add_at(buffer[i], index, value[i])
 

@@ -70,7 +70,7 @@ class Forward:
         if self.record:
             kept = op.lift(node)
         self.current = node.id
-        if self.batch and not getattr(op, "batched", True):
+        if self.batch and not op.pushes_batches(given):
             result = self._looped(op, node, given, kept)
         else:
             result = op.push(self, node, given, kept)
@@ -98,6 +98,13 @@ class Forward:
         return backend.stack([spread(row, node) for row in rows])
 
     # -- what operations call ------------------------------------------------------------------
+    def aligned(self, tangent: Any, parent: Node, node: Node) -> Any:
+        """`tangent` of a batch with axes of length one behind the batch, to broadcast as x does."""
+        missing = len(node.shape) - len(parent.shape)
+        if not self.batch or missing <= 0:
+            return tangent
+        return tangent.reshape((self.count, *(1,) * missing, *parent.shape))
+
     def guarded(self, op: Op, value: Any, tangent: Any) -> Any:
         """`value` with ``0 * inf`` made zero where the tangent is zero."""
         if op.risky and not backend.finite(_plain(value)):

@@ -55,6 +55,10 @@ class Op:
         """Give each parent its cotangent."""
         raise NotImplementedError
 
+    def pushes_batches(self, tangents: list[Any]) -> bool:
+        """Whether `push` takes tangents with a leading batch axis."""
+        return True
+
     def weight(self, g: Any) -> int:
         """How many entries a node keeps, roughly, for a cotangent `g`."""
         return 0
@@ -161,6 +165,7 @@ class Variant(Op):
         total = None
         for forward, tangent, parent in zip(self.forwards, tangents, node.parents, strict=True):
             if tangent is not None:
+                tangent = walk.aligned(tangent, parent, node)
                 part = walk.guarded(self, forward(tangent, kept, parent), tangent)  # type: ignore[misc]
                 total = part if total is None else total + part
         return total
@@ -376,6 +381,17 @@ class General(Op):
             part = forward(filled, kept, kept[self.width - 1])
             total = part if total is None else _added(total, part)
         return total
+
+    def pushes_batches(self, tangents: list[Any]) -> bool:
+        simple = len(self.arrays)
+        given = [t is not None for t in tangents[:simple]]
+        if self.sequence >= 0:
+            given.append(any(t is not None for t in tangents[simple:]))
+        return self.batched and all(
+            forward is not None
+            for forward, flag in zip(self.forwards, given, strict=True)
+            if flag
+        )
 
     def _push_linear(self, node: Node, tangents: list[Any], kept: tuple[Any, ...]) -> Any:
         """The function itself on the tangents, zeros for what has none."""

@@ -390,7 +390,7 @@ def _with_keywords(
         made: Any = elementwise(op, ufunc(*values, **kwargs), values, parents, frame)
         return made if out is None else assign(out, made, op.name, frame)
     where = unwrap(where)
-    result = ufunc(*values, where=where, **kwargs)
+    result = ufunc(*values, where=where, out=None, **kwargs)  # out=None: NumPy does not warn
     backend.copyto(result, 0, backend.broadcast(~backend.asarray(where), result.shape))
     made = elementwise(op, result, values, parents, frame)
     if out is None:

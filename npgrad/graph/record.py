@@ -6,6 +6,7 @@ The only place where the node of a NumPy function is made (views and writes make
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from types import FrameType
@@ -126,6 +127,17 @@ def _no_rule(op: Any, missing: int, frame: FrameType) -> str:
     )
 
 
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+def user_frame() -> FrameType:
+    """The innermost running frame that is not npgrad's own."""
+    frame = _frame(1)
+    while frame.f_code.co_filename.startswith(_PACKAGE) and frame.f_back is not None:
+        frame = frame.f_back
+    return frame
+
+
 def at(frame: FrameType) -> str:
     """``file.py:12`` of a running frame."""
     return f"{frame.f_code.co_filename.rpartition('/')[2]}:{frame.f_lineno}"
@@ -207,8 +219,12 @@ def general(op: General, args: tuple[Any, ...], kwargs: dict[str, Any], frame: F
         shape, dtype, base = result.shape, result.dtype, result.base
     except AttributeError:
         return _general_slowly(op, args, kwargs, frame)
-    if dtype.kind not in "fc" or (base is not None and not op.view):
+    if dtype.kind not in "fc":
         return _general_slowly(op, args, kwargs, frame)
+    if base is not None and not op.view:
+        for i in op.arrays:
+            if backend.is_view(result, values[i]):
+                result = backend.snapshot(result)  # not declared as a view: must not alias
     drop, guard, zeros, keep_y = plan
     source = values[op.arrays[0]]
     guards: list[tuple[Any, int, bool]] = []
@@ -224,8 +240,8 @@ def general(op: General, args: tuple[Any, ...], kwargs: dict[str, Any], frame: F
         values.extend(guards)
     node = Node(op, tuple(nodes), tuple(values), shape, dtype, frame.f_code, frame.f_lasti)
     handle = GradArray(result, node)
-    if base is not None and type(args[0]) is GradArray:
-        if base is source or base is source.base:
+    if op.view and type(args[0]) is GradArray:
+        if result is source or (base is not None and backend.is_view(result, source)):
             values[op.arrays[0]] = None
             link(handle, args[0], op, tuple(values))
     return handle

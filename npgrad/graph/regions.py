@@ -170,10 +170,10 @@ class Write(Op):
     def push(self, walk: Any, node: Node, tangents: list[Any], kept: tuple[Any, ...]) -> Any:
         before, value = tangents
         buffer = walk.tangent_buffer(node, before, kept[3])
-        if value is None:
-            value = backend.zeros(0.0, (), node.dtype)[()]
-        for lane in walk.lanes(buffer):
-            self.store(self.region_of(lane, kept), value, kept)
+        zero = backend.zeros(0.0, (), node.dtype)[()]
+        for i, lane in enumerate(walk.lanes(buffer)):
+            one = zero if value is None else value[i] if walk.batch else value
+            self.store(self.region_of(lane, kept), one, kept)
         return buffer
 
 

@@ -143,11 +143,11 @@ def link(result: GradArray, source: GradArray, op: Any, kept: tuple[Any, ...]) -
 def region(handle: GradArray) -> tuple[Any, Node | None]:
     """Array and node of `handle` for taking a view of: a written root is neither lent nor held."""
     view = handle._view
-    if view is not None and view.root.version and view.version != view.root.version:
+    if view is None or not view.root.version:
+        return handle._array, handle._node
+    if view.version != view.root.version:
         return view.trace()  # type: ignore[no-any-return]
-    if view is not None and view.root.version and view.op is None:
-        return view.root.array, view.root.node
-    return handle._array, handle._node
+    return view.peek(), handle._node  # a lent copy may be laid out otherwise, and reshape asks
 
 
 def share(handle: GradArray) -> Any:
@@ -236,6 +236,10 @@ def write(
 
 def replace(handle: GradArray, array: Any, node: Node | None) -> None:
     """Give `handle`, a root or an unviewed handle, a new value as a whole (``x += y``)."""
+    if backend.layout(array) != backend.layout(storage(handle)):
+        made = backend.zeros(array, array.shape, array.dtype, backend.layout(storage(handle)))
+        made[...] = array  # views and reshapes depend on the layout, which a write does not change
+        array = made
     if handle._view is None:
         if handle._node is None or type(handle._node.op) is not Leaf:
             handle._array, handle._node = array, node

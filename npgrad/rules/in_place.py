@@ -6,24 +6,21 @@ recorded value is refused with the remedy.
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import numpy as np
 
 from npgrad.errors import InPlaceError
 from npgrad.graph.array import GradArray, unwrap
-from npgrad.graph.record import plain_out
+from npgrad.graph.record import plain_out, user_frame
 from npgrad.graph.regions import add_at, copyto, may_repeat, setitem
 from npgrad.table import function_name, ufunc_methods, writes
-
-_frame = sys._getframe
 
 
 def target(handle: Any, name: str) -> GradArray:
     """`handle`, if it is one; a plain array cannot take a recorded value."""
     if type(handle) is not GradArray:
-        raise InPlaceError(plain_out(name, _frame(2)))
+        raise InPlaceError(plain_out(name, user_frame()))
     return handle
 
 
@@ -51,7 +48,7 @@ def copyto_body(dst: Any, src: Any, casting: str = "same_kind", where: Any = Tru
             f"Cannot cast array data from {have!r} to {handle.dtype!r} according to the rule "
             f"{casting!r}"
         )
-    copyto(handle, src, where, _frame(1))
+    copyto(handle, src, where, user_frame())
 
 
 def put_body(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
@@ -69,7 +66,7 @@ def put_body(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
         np.mod(numbers, handle.size) if mode == "wrap" else np.clip(numbers, 0, handle.size - 1),
         shape,
     )
-    setitem(handle, index, put_values(v, numbers.size), _frame(1))
+    setitem(handle, index, put_values(v, numbers.size), user_frame())
 
 
 def place_body(arr: Any, mask: Any, vals: Any) -> None:
@@ -78,7 +75,7 @@ def place_body(arr: Any, mask: Any, vals: Any) -> None:
     mask = np.asarray(unwrap(mask), bool).reshape(handle.shape)
     count = int(mask.sum())
     if count:
-        setitem(handle, mask, put_values(vals, count), _frame(1))
+        setitem(handle, mask, put_values(vals, count), user_frame())
 
 
 def putmask_body(a: Any, mask: Any, values: Any) -> None:
@@ -87,7 +84,7 @@ def putmask_body(a: Any, mask: Any, values: Any) -> None:
     mask = np.asarray(unwrap(mask), bool).reshape(handle.shape)
     if mask.any():
         flat = put_values(values, handle.size)
-        setitem(handle, mask, flat[np.flatnonzero(mask)], _frame(1))
+        setitem(handle, mask, flat[np.flatnonzero(mask)], user_frame())
 
 
 def put_along_axis_body(
@@ -99,7 +96,7 @@ def put_along_axis_body(
     if axis is None:
         if indices.ndim != 1:
             raise ValueError("when axis=None, `indices` must have a single dimension.")
-        setitem(handle, np.unravel_index(indices % handle.size, handle.shape), values, _frame(1))
+        setitem(handle, np.unravel_index(indices % handle.size, handle.shape), values, user_frame())
         return
     axis = axis % handle.ndim
     grid = []
@@ -110,7 +107,7 @@ def put_along_axis_body(
             extent = [1] * handle.ndim
             extent[position] = handle.shape[position]
             grid.append(np.arange(handle.shape[position]).reshape(extent))
-    setitem(handle, tuple(grid), values, _frame(1))
+    setitem(handle, tuple(grid), values, user_frame())
 
 
 def fill_diagonal_body(a: Any, val: Any, wrap: bool = False) -> None:
@@ -122,7 +119,7 @@ def fill_diagonal_body(a: Any, val: Any, wrap: bool = False) -> None:
     np.fill_diagonal(marks, True, wrap)
     numbers = np.flatnonzero(marks)
     setitem(
-        handle, np.unravel_index(numbers, handle.shape), put_values(val, numbers.size), _frame(1)
+        handle, np.unravel_index(numbers, handle.shape), put_values(val, numbers.size), user_frame()
     )
 
 
@@ -130,7 +127,7 @@ def at_body(ufunc: np.ufunc, a: Any, indices: Any, b: Any = None) -> None:
     """``ufunc.at``: every repeated index counts, one after the other."""
     handle = target(a, f"{function_name(ufunc)}.at")
     if ufunc is np.add or ufunc is np.subtract:
-        add_at(handle, indices, b if ufunc is np.add else np.negative(b), _frame(2))
+        add_at(handle, indices, b if ufunc is np.add else np.negative(b), user_frame())
         return
     index = tuple(indices) if type(indices) is tuple else (indices,)
     for part, chosen in rounds(handle, index):
@@ -140,7 +137,7 @@ def at_body(ufunc: np.ufunc, a: Any, indices: Any, b: Any = None) -> None:
         else:
             operand = b if chosen is None else _chosen(b, chosen)
             new = ufunc(old, operand)
-        setitem(handle, part, new, _frame(2))
+        setitem(handle, part, new, user_frame())
 
 
 def rounds(handle: GradArray, index: tuple[Any, ...]) -> list[tuple[Any, Any]]:
