@@ -118,8 +118,6 @@ def samples(
     y: Any, a: Any, q: Any, axis: Any, method: str, weights: Any, where: Any
 ) -> Iterator[tuple[int, Any, Any]]:
     """``(k, value, weight)`` of every order statistic in quantile k; weight None is 1."""
-    if not a.size:
-        return
     if weights is not None or method in PICKING:
         yield from ((k, value, None) for k, value in enumerate(flat_quantiles(y, a, q, axis)[0]))
         return
@@ -136,6 +134,8 @@ def quantile_vjp(
     g: Any, y: Any, a: Any, q: Any, axis: Any, method: str, weights: Any, where: Any
 ) -> Any:
     """To the elements that equal an order statistic of the quantile, by its weight."""
+    if not a.size:  # of nothing, NumPy gives one nan whatever the shape of q
+        return np.zeros_like(a)
     gs = flat_quantiles(g, a, q, axis)[0]
     total: Any = None
     for k, value, weight in samples(y, a, q, axis, method, weights, where):
@@ -149,12 +149,14 @@ def quantile_jvp(
     g: Any, y: Any, a: Any, q: Any, axis: Any, method: str, weights: Any, where: Any
 ) -> Any:
     """The tangents of the order statistics, by their weights."""
+    if not a.size:
+        return np.zeros_like(y)
     rows: list[Any] = [None] * as_array(q).size
     for k, value, weight in samples(y, a, q, axis, method, weights, where):
         part = extreme_jvp(g, value, a, axis, False, NoValue, where)
         part = part if weight is None else part * weight
         rows[k] = part if rows[k] is None else rows[k] + part
-    return np.stack(rows).reshape(y.shape) if rows and a.size else np.zeros_like(y)
+    return np.stack(rows).reshape(y.shape) if rows else np.zeros_like(y)
 
 
 def slopes(y: Any, a: Any, q: Any, axis: Any, method: str, where: Any) -> Any:
