@@ -119,9 +119,10 @@ def power_base(g: Any, x1: Any, x2: Any) -> Any:
     if n is None:
         # 0 * 0**-1 would be NaN. The exponent is changed at x = n = 0 only: elsewhere the
         # derivative in n of what stands here matters (it is 1/x at n = 0).
-        both = (x2 == 0) & (x1 == 0)
-        exponent = x2 - 1.0
-        return np.power(x1, np.where(both, 1.0, exponent) if any_of(both) else exponent) * x2 * g
+        exponent, flat = x2 - 1.0, x2 == 0
+        if any_of(flat):
+            exponent = np.where(flat & (x1 == 0), 1.0, exponent)
+        return np.power(x1, exponent) * x2 * g
     if n == 2:
         return 2 * g * x1
     if n == 1:
@@ -214,7 +215,7 @@ elementwise(
 
 # --------------------------------------------------------------------------------- trigonometric
 elementwise(np.sin, lambda g, x: g * np.cos(x), risky=True)
-elementwise(np.cos, lambda g, x: -g * np.sin(x), risky=True)
+elementwise(np.cos, lambda g, x: -(np.sin(x) * g), risky=True)
 elementwise(np.tan, lambda g, y: g * (1 + y * y), risky=True)
 for name in ("deg2rad", "radians"):
     elementwise(getattr(np, name), lambda g: math.pi / 180 * g)

@@ -251,8 +251,8 @@ PARTLY: list[tuple[str, Callable[..., Any], Args, Args | None]] = [
     ("obl_ang1_cv", fixed("obl_ang1_cv", 1, 2, 0.8, sp.obl_cv(1, 2, 0.8)), signed(0.1, 0.7), None),
     ("obl_rad1", fixed("obl_rad1", 1, 2, 0.8), span(0.3, 1.5), None),
     ("obl_rad1_cv", fixed("obl_rad1_cv", 1, 2, 0.8, sp.obl_cv(1, 2, 0.8)), span(0.3, 1.5), None),
-    ("obl_rad2", fixed("obl_rad2", 0, 0, 0.8), span(1.2, 2), None),
-    ("obl_rad2_cv", fixed("obl_rad2_cv", 0, 0, 0.8, sp.obl_cv(0, 0, 0.8)), span(1.2, 2), None),
+    ("obl_rad2", fixed("obl_rad2", 0, 0, 0.8), span(1.6, 1.8), None),
+    ("obl_rad2_cv", fixed("obl_rad2_cv", 0, 0, 0.8, sp.obl_cv(0, 0, 0.8)), span(1.6, 1.8), None),
     # distribution
     ("betainc", fixed("betainc", 1.7, 0.9), span(0.2, 0.8), None),
     ("betaincc", fixed("betaincc", 1.7, 0.9), span(0.2, 0.8), None),
