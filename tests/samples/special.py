@@ -343,6 +343,57 @@ for label, call, domain, complex_domain in PARTLY:
     if complex_domain is not None:
         SAMPLES.append(Sample(f"special.{label} complex", call, complex_domain, batched=False))
 
+
+def at(*points: Any) -> Args:
+    """Given points."""
+    return lambda rng: tuple(np.atleast_1d(np.asarray(point, dtype=float)) for point in points)
+
+
+# Removable singularities, coinciding arguments and tails: the formulas of the books are 0/0 there,
+# or cancel; the functions are smooth.
+REMOVABLE: list[tuple[str, Callable[..., Any], Args]] = [
+    ("exprel at 0", sp.exprel, at([0.0, 1e-9, -1e-5])),
+    ("spence at 1", sp.spence, at([1.0, 1 + 1e-9, 1 - 1e-5])),
+    ("sine integral at 0", lambda x: sp.sici(x)[0], at([0.0, 1e-9, -1e-5])),
+    ("hyperbolic sine integral at 0", lambda x: sp.shichi(x)[0], at([0.0, 1e-9, -1e-5])),
+    ("boxcox at 0", sp.boxcox, at([0.5, 2.0], [0.0, 1e-9])),
+    ("boxcox1p at 0", sp.boxcox1p, at([0.5, 2.0], [0.0, 1e-9])),
+    ("boxcox at 1", sp.boxcox, at([1.0, 1.0], [0.7, -0.3])),
+    ("inv_boxcox near 0", sp.inv_boxcox, at([0.5, -0.4], [1e-3, -1e-3])),
+    ("ellipk at 0", sp.ellipk, at([0.0, 1e-9, -1e-5])),
+    ("ellipe at 0", sp.ellipe, at([0.0, 1e-9, -1e-5])),
+    ("ellipkm1 at 1", sp.ellipkm1, at([1.0, 1 - 1e-9])),
+    ("ellipkinc at 0", sp.ellipkinc, at([0.5, 2.5], [0.0, 1e-9])),
+    ("ellipeinc at 0", sp.ellipeinc, at([0.5, 2.5], [0.0, 1e-9])),
+    ("agm of equals", sp.agm, at([1.5, 0.7], [1.5, 0.7])),
+    ("elliprc of equals", sp.elliprc, at([1.5, 0.7], [1.5, 0.7])),
+    ("elliprf of equals", sp.elliprf, at([1.5, 0.7], [1.5, 0.9], [1.5, 0.7])),
+    ("elliprd of equals", sp.elliprd, at([1.5, 0.7], [1.5, 0.9], [1.5, 0.7])),
+    ("elliprg of equals", sp.elliprg, at([1.5, 0.7], [1.5, 0.9], [1.5, 0.7])),
+    ("elliprj of equals", sp.elliprj, at([1.5, 0.7], [1.5, 0.9], [1.5, 0.7], [1.5, 0.9])),
+    ("elliprc principal value", sp.elliprc, at([1.5, 0.7], [-1.5, -0.3])),
+    ("rgamma at poles of gamma", sp.rgamma, at([0.0, -1.0, -2.0])),
+    ("binom of whole numbers", sp.binom, at([5.0, 4.0], [2.0, 1.0])),
+    ("j1 at 0", sp.j1, at([0.0, 1e-9])),
+    ("i1 at 0", sp.i1, at([0.0, 1e-9])),
+    ("ber and bei at 0", lambda x: (sp.ber(x), sp.bei(x)), at([0.0, 1e-9])),
+    ("integral of i0 at 0", lambda x: sp.it2i0k0(x)[0], at([1e-5, 0.1])),
+    ("integral of j0 at 0", lambda x: sp.it2j0y0(x)[0], at([1e-5, 0.1])),
+    ("pseudo_huber at 0", lambda r: sp.pseudo_huber(1.5, r), at([0.0, 1e-9])),
+    ("xlogy at x = 0", sp.xlogy, at([0.0, 0.0], [0.5, 2.0])),
+    ("erfcx far out", lambda x: sp.erfcx(x) * x * x, at([9.9, 10.1, 300.0])),
+    ("dawsn far out", lambda x: sp.dawsn(x) * x * x, at([9.9, 10.1, -300.0])),
+    ("log_ndtr far left", sp.log_ndtr, at([-30.0, -100.0])),
+    ("ndtri_exp far left", sp.ndtri_exp, at([-300.0])),
+    ("kolmogorov small", sp.kolmogorov, at([0.02, 0.3, 0.79, 0.81])),
+    ("chndtr central", lambda x: sp.chndtr(x, 4.2, 0.0), at([1.0, 5.0])),
+    ("tklmbda at 0", sp.tklmbda, at([0.5], [0.0])),
+    ("airye left", lambda x: sp.airye(x)[2] + sp.airye(x)[3], at([-1.5, -0.4])),
+    ("digamma left", sp.digamma, at([-0.3, -1.4])),
+    ("voigt_profile at its centre", lambda x: sp.voigt_profile(x, 0.8, 0.5), at([0.0])),
+]
+for label, call, domain in REMOVABLE:
+    SAMPLES.append(Sample(f"special.{label}", call, domain, dtypes=("float64",)))
 SAMPLES += [
     Sample("special functions broadcast", lambda x, y: sp.xlogy(x, y) + sp.erf(x) * sp.j0(y),
            lambda rng: (rng.uniform(0.5, 2, (3, 1)), rng.uniform(0.5, 2, 4))),
