@@ -253,7 +253,7 @@ def angle_slope(x1: Any, x2: Any) -> Any:
     an element, five times as long as all the rest.
     """
     with np.errstate(all="ignore"):
-        square = x1 * x1 + x2 * x2
+        square = np.add(x1 * x1, x2 * x2)
         small, large = SAFE.get(square.dtype, (1, 1))
         if (
             type(square) is np.ndarray
