@@ -17,9 +17,10 @@ import numpy as np
 
 from npgrad.primitives import primitive
 from npgrad.rules.extreme import extreme_jvp, extreme_vjp
-from npgrad.rules.indexing import as_array
-from npgrad.rules.reduced import in_front, into, reduced_axes
+from npgrad.rules.indexing import as_array, scatter
+from npgrad.rules.reduced import back_in_place, in_front, into, reduced_axes
 from npgrad.rules.reduction import known
+from npgrad.rules.sorting import fetch, level_ties, places, put
 from npgrad.table import composed, reverse
 
 NoValue = np._NoValue
@@ -136,6 +137,8 @@ def quantile_vjp(
     """To the elements that equal an order statistic of the quantile, by its weight."""
     if not a.size:  # of nothing, NumPy gives one nan whatever the shape of q
         return np.zeros_like(a)
+    if at_once(y, q, weights, where):
+        return many_vjp(flat_quantiles(g, a, q, axis)[0], a, q, axis, method)
     gs = flat_quantiles(g, a, q, axis)[0]
     total: Any = None
     for k, value, weight in samples(y, a, q, axis, method, weights, where):
@@ -151,12 +154,62 @@ def quantile_jvp(
     """The tangents of the order statistics, by their weights."""
     if not a.size:
         return np.zeros_like(y)
+    if at_once(y, q, weights, where):
+        return many_jvp(g, y, a, q, axis, method)
     rows: list[Any] = [None] * as_array(q).size
     for k, value, weight in samples(y, a, q, axis, method, weights, where):
         part = extreme_jvp(g, value, a, axis, False, NoValue, where)
         part = part if weight is None else part * weight
         rows[k] = part if rows[k] is None else rows[k] + part
     return np.stack(rows).reshape(y.shape) if rows else np.zeros_like(y)
+
+
+# -------------------------------------------------------------------------- many quantiles at once
+# Each order statistic costs a comparison with every element; from this many quantiles on it is less
+# work to sort once, place all cotangents in the sorted lines, and move them back together.
+MANY = 4
+
+
+def at_once(y: Any, q: Any, weights: Any, where: Any) -> bool:
+    """Whether to sort: many quantiles, whose ranks are the same in every line."""
+    q = as_array(q)
+    if q.size <= MANY or not isinstance(q, np.ndarray):
+        return False
+    return weights is None and where is NoValue and not np.isnan(y).any()
+
+
+def sorted_lines(a: Any, q: Any, axis: Any, method: str) -> tuple[Any, ...]:
+    """The lines of `a` as rows, the order of each, and what `ranks` gives for all of `q`."""
+    line = in_front(a, axis, a.shape)
+    rows = line.reshape((line.shape[0], -1)).T
+    order = np.argsort(rows, axis=-1)
+    ordered = np.take_along_axis(rows, order, axis=-1)
+    q = as_array(q).reshape(-1)
+    if method in PICKING:  # NumPy says which element it picks
+        low = np.quantile(np.arange(1.0 * line.shape[0]), q, method=method).astype(np.intp)
+        return ordered, places(order), low, low, np.zeros(q.shape, a.dtype)
+    low, high, gamma, _ = ranks(line.shape[0], q, method)
+    return ordered, places(order), low, high, gamma.astype(a.dtype)
+
+
+def many_vjp(g: Any, a: Any, q: Any, axis: Any, method: str) -> Any:
+    """All cotangents to their places in the sorted lines, then to where those came from."""
+    ordered, place, low, high, gamma = sorted_lines(a, q, axis, method)
+    g = g.reshape((low.size, -1)).T
+    both = np.concatenate((g * (1 - gamma), g * gamma), axis=1)
+    moved = scatter(both, ordered.shape, np.concatenate((low, high)), 1)
+    back = put(level_ties(moved, ordered), place).T
+    line = in_front(a, axis, a.shape).shape
+    return back_in_place(back.reshape(line), axis, a.shape)
+
+
+def many_jvp(g: Any, y: Any, a: Any, q: Any, axis: Any, method: str) -> Any:
+    """The tangents in the order of the elements, read at the quantiles' places."""
+    ordered, place, low, high, gamma = sorted_lines(a, q, axis, method)
+    line = in_front(g, axis, a.shape)
+    moved = level_ties(fetch(line.reshape((line.shape[0], -1)).T, place), ordered)
+    below, above = np.take(moved, low, axis=1), np.take(moved, high, axis=1)
+    return (below * (1 - gamma) + above * gamma).T.reshape(y.shape)
 
 
 def slopes(y: Any, a: Any, q: Any, axis: Any, method: str, where: Any) -> Any:

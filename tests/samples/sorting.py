@@ -159,6 +159,21 @@ SAMPLES: list[Sample] = [
         lambda a: np.percentile(a, 30.0, axis=0, out=np.zeros_like(a[0])) ** 2,
         apart(4, 2),
     ),
+    *[
+        Sample(
+            f"np.quantile six at once {method}",
+            lambda a, m=method: np.quantile(
+                a, [0.07, 0.31, 0.44, 0.58, 0.83, 0.97], axis=(0, 2), method=m
+            ),
+            apart(2, 3, 3),
+        )
+        for method in METHODS
+    ],
+    Sample(
+        "np.percentile five at once of a repeated array",
+        lambda a: np.percentile(np.concatenate((a, a)), [5.0, 30.0, 50.0, 64.0, 95.0], axis=0),
+        apart(3, 2),
+    ),
     Sample("np.quantile many", lambda a: np.quantile(a, np.linspace(0.01, 0.99, 12)), apart(9)),
     Sample("np.quantile even median", lambda a: np.quantile(a, 0.5, axis=-1), apart(3, 4)),
     Sample("np.quantile of one", lambda a: np.quantile(a, 0.3), apart(1)),
