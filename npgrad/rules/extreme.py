@@ -18,6 +18,7 @@ from npgrad.primitives import primitive
 from npgrad.rules.indexing import scatter
 from npgrad.rules.reduced import axes_of, given, options, restore, selecting
 from npgrad.rules.reduction import known
+from npgrad.rules.sorting import places
 from npgrad.table import reverse
 
 
@@ -100,11 +101,11 @@ decide_extreme(fmin_reduce, nan=True)
 
 
 def _accumulate(ufunc: np.ufunc) -> Callable[..., Any]:
-    """``ufunc.accumulate`` along the first axis as a function of its own."""
+    """``ufunc.accumulate`` along the last axis as a function of its own."""
 
     @primitive
     def accumulate(a: Any) -> Any:
-        return ufunc.accumulate(a, axis=0)
+        return ufunc.accumulate(a, axis=-1)
 
     accumulate.__name__ = f"{ufunc.__name__}.accumulate"
     return accumulate
@@ -121,17 +122,20 @@ def running_winners(a: Any, y: Any) -> tuple[Any, Any, Any]:
         first  0  0  0  3  3  3
         count  1  1  2  1  2  2
     """
+    tied = a == y
+    changed = y[..., 1:] != y[..., :-1]
     nan = np.isnan(y)
-    tied = (a == y) | (np.isnan(a) & nan)
-    changed = (y[1:] != y[:-1]) & ~(nan[1:] & nan[:-1])
+    if nan.any():
+        tied |= np.isnan(a) & nan
+        changed &= ~(nan[..., 1:] & nan[..., :-1])
     begins = tied.copy()
-    begins[1:] &= changed
-    steps = np.arange(len(begins)).reshape((-1,) + (1,) * (begins.ndim - 1))
-    first = np.maximum.accumulate(np.where(begins, steps, 0), axis=0)
+    begins[..., 1:] &= changed
+    steps = np.arange(begins.shape[-1])
+    first = np.maximum.accumulate(np.where(begins, steps, 0), axis=-1)
     if np.count_nonzero(tied) == np.count_nonzero(begins):
         return first, None, tied
-    seen = np.cumsum(tied, axis=0)
-    before = np.take_along_axis(seen, first, axis=0) - 1
+    seen = np.cumsum(tied, axis=-1)
+    before = np.take_along_axis(seen, first, axis=-1) - 1
     return first, seen - before, tied
 
 
@@ -143,28 +147,26 @@ def running_vjp(g: Any, y: Any, a: Any) -> Any:
     # Within a run, the k-th winner takes part in the steps from its own place on: a suffix sum of
     # the shares, less what belongs to later runs, which begins where the first winner changes.
     shares = g * (1.0 / count).astype(g.dtype)
-    suffix = np.flip(np.cumsum(np.flip(shares, 0), axis=0), 0)
-    whole = scatter_lines(shares, first)  # at the first winners: the sum over the run
-    earlier = np.take_along_axis(suffix, first, axis=0) - suffix
-    return np.where(tied, np.take_along_axis(whole, first, axis=0) - earlier, 0)
+    suffix = np.flip(np.cumsum(np.flip(shares, -1), axis=-1), -1)
+    earlier = np.take_along_axis(suffix, first, axis=-1) - suffix
+    whole = np.take_along_axis(scatter_lines(shares, first.copy()), first, axis=-1)
+    return np.where(tied, whole - earlier, 0)
 
 
 def running_jvp(g: Any, y: Any, a: Any) -> Any:
     """The tangent of the winner, the mean over those tied so far."""
     first, count, tied = running_winners(a, y)
     if count is None:
-        return np.take_along_axis(g, first, axis=0)
+        return np.take_along_axis(g, first, axis=-1)
     moved = np.where(tied, g, 0)
-    seen = np.cumsum(moved, axis=0)
-    before = np.take_along_axis(seen - moved, first, axis=0)
+    seen = np.cumsum(moved, axis=-1)
+    before = np.take_along_axis(seen - moved, first, axis=-1)
     return (seen - before) * (1.0 / count).astype(g.dtype)
 
 
 def scatter_lines(g: Any, first: Any) -> Any:
-    """Add ``g[i, j]`` at ``first[i, j]`` of column j."""
-    width = first[0].size
-    columns = np.arange(width).reshape((1, *first.shape[1:]))
-    return scatter(g.reshape(-1), first.shape, (first * width + columns).reshape(-1), None)
+    """Add ``g[..., j]`` at place ``first[..., j]`` of its line; `first` may be overwritten."""
+    return scatter(g.reshape(-1), first.shape, places(first), None)
 
 
 maximum_accumulate = _accumulate(np.maximum)

@@ -307,11 +307,13 @@ def ufunc_accumulate(ufunc: np.ufunc, x: Any, axis: Any = 0, dtype: Any = None) 
         return np.cumsum(x, axis=axis, dtype=dtype)
     if ufunc is np.multiply:
         return np.cumprod(x, axis=axis, dtype=dtype)
-    line = np.moveaxis(x, axis, 0)
-    if not len(line):
+    if not x.shape[axis]:
         return x
     if ufunc in ACCUMULATE:
-        return np.moveaxis(ACCUMULATE[ufunc](line), 0, axis)
+        if axis in (-1, x.ndim - 1):
+            return ACCUMULATE[ufunc](x)
+        return np.moveaxis(ACCUMULATE[ufunc](np.moveaxis(x, axis, -1)), -1, axis)
+    line = np.moveaxis(x, axis, 0)
     steps = [line[0]]
     for i in range(1, len(line)):
         steps.append(ufunc(steps[-1], line[i]))
