@@ -7,14 +7,15 @@ leaves with `array` and ask a result for its gradients.
 from typing import Any as _Any
 
 from . import errors as errors
-from . import implementations as _implementations
-from . import rules as _rules
-from . import methods as _methods  # after the rules, which it calls
+from . import implementations as _implementations  # noqa: F401 -- loading it is enough
+from . import methods as _methods  # noqa: F401 -- after the rules, which it calls
+from . import rules as _rules  # noqa: F401 -- fills the table
 from .graph.array import GradArray as GradArray
 from .graph.modes import debug as debug
 from .graph.modes import no_grad as no_grad
 from .graph.store import GradStore as GradStore
 from .tape import Tape as Tape
+from .transforms.custom import primitive as primitive
 from .transforms.forward import jvp as jvp
 from .transforms.forward import linearize as linearize
 from .transforms.grad import array as array

@@ -4,13 +4,13 @@ Each one also derives from the builtin that a NumPy user would expect::
 
     NpgradError
      +-- GradientLost (TypeError)         a float or complex value would leave a recording
-     +-- NotDifferentiable (TypeError)    integer argument, complex or non-scalar output of ``grad`` ...
+     +-- NotDifferentiable (TypeError)    integer argument, complex or non-scalar output
      +-- NoDerivative (NotImplementedError)  a function, argument or keyword without a rule
      +-- InPlaceError (RuntimeError)      a write that would lose a gradient
      +-- OperandMutated (RuntimeError)    a plain operand changed between recording and backward
      +-- GraphFreed (RuntimeError)        backward through a graph whose kept values are gone
-     +-- ShapeMismatch (ValueError)       a cotangent, tangent or argument of the wrong shape or structure
-     +-- DTypeMismatch (TypeError)        a cotangent or tangent of the wrong kind (complex for real, integer)
+     +-- ShapeMismatch (ValueError)       something of the wrong shape or structure
+     +-- DTypeMismatch (TypeError)        a cotangent or tangent of the wrong kind
      +-- RuleError (RuntimeError)         a derivative rule returned something impossible
      +-- OutOfRange (IndexError)          an index outside of its axis
 

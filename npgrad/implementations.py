@@ -59,9 +59,7 @@ def _by_rows(buffer: Array, index: Any, value: Array) -> bool:
     shape = np.broadcast_shapes(*(one.shape for one in arrays)) + buffer.shape[len(arrays) :]
     wide = np.ascontiguousarray(np.broadcast_to(value, shape), buffer.dtype)
     real = np.dtype(buffer.real.dtype)
-    sum_rows(
-        wide.reshape(flat.size, -1).view(real), flat, buffer.reshape(rows, -1).view(real)
-    )
+    sum_rows(wide.reshape(flat.size, -1).view(real), flat, buffer.reshape(rows, -1).view(real))
     return True
 
 

@@ -13,25 +13,52 @@ from typing import Any
 import numpy as np
 
 from .errors import GradientLost, NoDerivative
-from .graph import backend
+from .graph import backend, operators
 from .graph.array import GradArray, current, lost, storage
 from .graph.node import Node
 from .graph.op import Op
-from .graph import operators
 from .graph.operators import _decided
 from .graph.record import call
 from .graph.regions import ALL, fill, getitem, setitem
 from .graph.views import view_of
+from .rules.reinterpret import view_as
 from .rules.shape import reshape_rows
 
 _frame = sys._getframe
 
 # Methods whose arguments are those of the function of the same name, the array first.
-SAME = (
-    "all any argmax argmin argpartition argsort clip conj conjugate cumprod cumsum diagonal dot "
-    "max mean min nonzero prod ravel repeat round searchsorted squeeze std sum swapaxes take trace "
-    "var put"
-).split()
+SAME = [
+    "all",
+    "any",
+    "argmax",
+    "argmin",
+    "argpartition",
+    "argsort",
+    "clip",
+    "conj",
+    "conjugate",
+    "cumprod",
+    "cumsum",
+    "diagonal",
+    "dot",
+    "max",
+    "mean",
+    "min",
+    "nonzero",
+    "prod",
+    "ravel",
+    "repeat",
+    "round",
+    "searchsorted",
+    "squeeze",
+    "std",
+    "sum",
+    "swapaxes",
+    "take",
+    "trace",
+    "var",
+    "put",
+]
 
 
 def _method(name: str, function: Any) -> Callable[..., Any]:
@@ -68,7 +95,7 @@ def _compress(self: GradArray, condition: Any, axis: Any = None, out: Any = None
 
 def _flatten(self: GradArray, order: str = "C") -> Any:
     """A copy in one dimension."""
-    return self.ravel(order).copy()  # type: ignore[attr-defined]
+    return self.ravel(order).copy()
 
 
 class Cast(Op):
@@ -77,11 +104,13 @@ class Cast(Op):
     name = "astype"
 
     def spread(self, walk: Any, node: Node, g: Any, kept: tuple[Any, ...]) -> None:
+        """See `Op.spread`."""
         parent = node.parents[0]
         if parent is not None and walk.wants(parent):
             walk.add(parent, g, g)
 
     def push(self, walk: Any, node: Node, tangents: list[Any], kept: tuple[Any, ...]) -> Any:
+        """See `Op.push`."""
         return tangents[0]
 
 
@@ -137,7 +166,7 @@ def _item(self: GradArray, *index: Any) -> Any:
     if not index:
         if self.size != 1:
             raise ValueError("can only convert an array of size 1 to a Python scalar")
-        return getitem(self, (0,) * self.ndim, _frame(1)) if self.ndim else +self  # type: ignore[operator]
+        return getitem(self, (0,) * self.ndim, _frame(1)) if self.ndim else +self
     where = index[0] if len(index) == 1 else index
     if isinstance(where, int):
         where = tuple(int(i) for i in np.unravel_index(where, self.shape))
@@ -147,7 +176,7 @@ def _item(self: GradArray, *index: Any) -> Any:
 def _tolist(self: GradArray) -> Any:
     """Nested lists of 0-d GradArrays."""
     if self.ndim == 0:
-        return +self  # type: ignore[operator]
+        return +self
     return [row.tolist() if self.ndim > 1 else row for row in self]
 
 
@@ -156,14 +185,20 @@ def _fill(self: GradArray, value: Any) -> None:
     setitem(self, ALL, value, _frame(1))
 
 
-def _sort(self: GradArray, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
+def _sort(
+    self: GradArray, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None
+) -> None:
     """Sort in place."""
-    fill(self, np.sort(self, axis=axis, kind=kind, order=order, stable=stable), _frame(1))  # type: ignore[call-overload]
+    options = {"axis": axis, "kind": kind, "order": order, "stable": stable}
+    fill(self, call(_decided(np.sort), (self,), options, _frame(1)), _frame(1))
 
 
-def _partition(self: GradArray, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None) -> None:
+def _partition(
+    self: GradArray, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None
+) -> None:
     """Partition in place."""
-    fill(self, np.partition(self, kth, axis=axis, kind=kind, order=order), _frame(1))  # type: ignore[call-overload]
+    options = {"axis": axis, "kind": kind, "order": order}
+    fill(self, call(_decided(np.partition), (self, kth), options, _frame(1)), _frame(1))
 
 
 def _view(self: GradArray, dtype: Any = None, type: Any = None) -> Any:
@@ -172,8 +207,6 @@ def _view(self: GradArray, dtype: Any = None, type: Any = None) -> Any:
         raise NoDerivative("npgrad: x.view(type=...) has no meaning for a recorded array")
     if dtype is None or np.dtype(dtype) == self.dtype:
         return getitem(self, ALL, _frame(1))
-    from .rules.complex import view_as
-
     return view_as(self, np.dtype(dtype))
 
 
@@ -220,10 +253,10 @@ class Flat:
         return self._of.size
 
     def __iter__(self) -> Any:
-        return iter(np.ravel(self._of))  # type: ignore[call-overload]
+        return iter(np.ravel(self._of))
 
     def __getitem__(self, index: Any) -> Any:
-        return np.ravel(self._of)[index]  # type: ignore[call-overload]
+        return np.ravel(self._of)[index]
 
     def __setitem__(self, index: Any, value: Any) -> None:
         size, shape = self._of.size, self._of.shape
@@ -232,7 +265,7 @@ class Flat:
 
     def copy(self) -> Any:
         """The elements in one dimension."""
-        return np.ravel(self._of).copy()  # type: ignore[call-overload]
+        return np.ravel(self._of).copy()
 
 
 def _cycled(value: Any, size: int) -> Any:
@@ -241,7 +274,7 @@ def _cycled(value: Any, size: int) -> Any:
         value = np.asarray(value)
     flat = np.ravel(value)
     have = flat.shape[0]
-    if have == size or have == 1:
+    if have in (size, 1):
         return flat if have == size else flat[0]
     return flat[np.arange(size) % have]
 

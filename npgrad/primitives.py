@@ -32,7 +32,6 @@ def primitive(function: F) -> F:
 
     The wrapper, not the bare function, is what the table decides.
     """
-
     rule: table.Rule | None = None
 
     @functools.wraps(function)

@@ -395,7 +395,7 @@ def composed(fun: Any, body: Function | None = None) -> Rule:
 
 
 def writes(fun: Any, body: Function) -> Rule:
-    """Decide a function that changes its first argument in place; `body` takes NumPy's arguments."""
+    """Decide a function that changes its first argument; `body` takes NumPy's arguments."""
     return _decide(Rule("writes", fun, body=body))
 
 

@@ -108,7 +108,9 @@ class Tape:
         self._listen(handle._node, plain._array)  # type: ignore[arg-type]
         return handle
 
-    def backward(self, y: GradArray, cotangent: Any = None, *, retain_graph: bool = False) -> GradStore:
+    def backward(
+        self, y: GradArray, cotangent: Any = None, *, retain_graph: bool = False
+    ) -> GradStore:
         """Sweep backward from `y`; gradients add up in the tape's store, which is returned."""
         if type(y) is not GradArray:
             raise NotDifferentiable("npgrad: Tape.backward takes a recorded array")
@@ -132,12 +134,16 @@ class Tape:
 
     def show(self) -> None:
         """Print the tape."""
-        print(self)
+        print(self)  # noqa: T201 -- what it is for
 
     def _repr_html_(self) -> str:
-        head = "<tr><th>" + "</th><th>".join(
-            ("", "operation", "inputs", "shape", "dtype", "kept", "where", "line")
-        ) + "</th></tr>"
+        head = (
+            "<tr><th>"
+            + "</th><th>".join(
+                ("", "operation", "inputs", "shape", "dtype", "kept", "where", "line")
+            )
+            + "</th></tr>"
+        )
         rows = []
         for e in self._entries:
             cells = (

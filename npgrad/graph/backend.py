@@ -157,7 +157,7 @@ def _digest(array: Array) -> int:
 
 
 def fingerprint(array: Array, whole: bool = False) -> int:
-    """A digest of the contents: all of it up to 1 MB (or if `whole`), else samples and both ends."""
+    """A digest of the contents: all of it up to 1 MB (or if `whole`), else samples."""
     if not isinstance(array, np.ndarray) or array.size == 0 or array.dtype.hasobject:
         return 0  # device arrays: reading them would wait for the device
     if whole or array.nbytes <= WHOLE_BYTES:
@@ -165,10 +165,10 @@ def fingerprint(array: Array, whole: bool = False) -> int:
     if array.flags.c_contiguous or array.flags.f_contiguous:
         flat = array.reshape(-1, order="A")
         step = max(1, flat.size // SAMPLES)
-        picked = (flat[::step], flat[:64], flat[-64:])
+        picked = [flat[::step], flat[:64], flat[-64:]]
     else:
         steps = max(1, round((array.size / SAMPLES) ** (1 / array.ndim)))
-        picked = (array[(slice(None, None, steps),) * array.ndim],)
+        picked = [array[(slice(None, None, steps),) * array.ndim]]
     return hash(b"".join(part.tobytes() for part in picked))
 
 
@@ -310,3 +310,8 @@ def ones_like(node: Any) -> Array:
     if node.shape == ():
         return node.dtype.type(1)
     return np.ones(node.shape, node.dtype)
+
+
+def has_nan(value: Array) -> bool:
+    """Whether `value` holds a NaN."""
+    return bool(library(value).isnan(value).any())

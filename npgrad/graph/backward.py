@@ -36,7 +36,7 @@ _by_id = attrgetter("id")
 
 
 def collect(seeds: Iterable[Node], floor: int) -> tuple[list[Node], bool]:
-    """Every node younger than `floor` that `seeds` depend on, by id; whether older ones are used."""
+    """The nodes younger than `floor` that `seeds` depend on, by id; whether older ones are used."""
     stack = list(dict.fromkeys(seeds))
     seen = set(stack)
     order = []
@@ -176,7 +176,7 @@ class Backward:
         have = self.cotangents.get(key)
         if have is not None and key in self.owned and not backend.is_scalar(have):
             return have
-        made = None
+        made: Any = None
         if have is None and not self.batch and not self.record and node.op.name == "getitem":
             made = self._alias(node)
         if made is None:
@@ -239,9 +239,7 @@ class Backward:
         """Spread one cotangent of the batch after the other, for a rule that takes one."""
         lane = _Lane(self)
         for i in range(self.count):
-            part = (
-                tuple(None if p is None else p[i] for p in g) if isinstance(g, tuple) else g[i]
-            )
+            part = tuple(None if p is None else p[i] for p in g) if isinstance(g, tuple) else g[i]
             lane.number = i
             op.spread(lane, node, part, kept)
         for parent, parts in lane.parts.values():
@@ -304,6 +302,7 @@ class Backward:
         simple = not record and not self.batch and self.active is None and not self.careful
         entries = 0
         node = order[stop - 1]
+        parent: Any
         try:
             for i in range(stop - 1, begin - 1, -1):
                 node = order[i]
@@ -326,10 +325,7 @@ class Backward:
                             else:
                                 value = single(g, *kept)
                             try:
-                                if (
-                                    value.shape != parent.shape
-                                    or value.dtype is not parent.dtype
-                                ):
+                                if value.shape != parent.shape or value.dtype is not parent.dtype:
                                     value = conform(value, parent)
                                 size = value.size
                             except AttributeError:
@@ -354,10 +350,7 @@ class Backward:
                             else:
                                 value = back(g, kept, parent)
                             try:
-                                if (
-                                    value.shape != parent.shape
-                                    or value.dtype is not parent.dtype
-                                ):
+                                if value.shape != parent.shape or value.dtype is not parent.dtype:
                                     value = conform(value, parent)
                                 size = value.size
                             except AttributeError:
@@ -384,9 +377,7 @@ class Backward:
                 self._current_owned = key in owned
                 op.spread(self, node, tuple(g) if type(g) is list else g, kept)
                 entries += op.weight(g)
-                if (
-                    (entries > PATIENCE or stop - i > MANY) and not self.aliased and not begin
-                ):
+                if (entries > PATIENCE or stop - i > MANY) and not self.aliased and not begin:
                     self.entries = max(self.entries, entries)
                     return i
         except Exception as error:
@@ -407,7 +398,7 @@ class Backward:
         return ufunc(g, kept[place], out=g, casting="same_kind")
 
     def _finite(self) -> bool:
-        """The look: is everything in flight, and every gradient so far, finite?"""
+        """Look whether everything in flight, and every gradient so far, is finite."""
         for g in self.cotangents.values():
             for part in g if type(g) is list else (g,):
                 if part is not None and not backend.finite(_plain(part)):
@@ -470,8 +461,10 @@ class _Lane:
 def _plain(value: Any) -> Any:
     if type(value) is list:
         return next(part for part in map(_plain, value) if part is not None)
-    return value._array if type(value) is GradArray and value._array is not None else (
-        value._view.peek() if type(value) is GradArray else value
+    return (
+        value._array
+        if type(value) is GradArray and value._array is not None
+        else (value._view.peek() if type(value) is GradArray else value)
     )
 
 

@@ -43,9 +43,7 @@ def conform(value: Any, node: Node, batch: int = 0) -> Any:
         aligned = (1,) * (len(want) - len(have)) + have
         extra = len(aligned) - len(want)
         if extra or any(n == 1 != h for h, n in zip(aligned, want, strict=True)):
-            summed = tuple(
-                1 if n == 1 else h for h, n in zip(aligned[extra:], want, strict=True)
-            )
+            summed = tuple(1 if n == 1 else h for h, n in zip(aligned[extra:], want, strict=True))
             value = unbroadcast(value, summed, batch)
         if backend.describe(value)[0][batch:] != want:
             value = expand(value, shape[:batch] + want, batch)

@@ -28,7 +28,9 @@ class Forward:
         self.buffers: set[int] = set()  # tangents that a write may go on writing into
         self.current = 0
 
-    def run(self, order: list[Node], seeds: dict[int, Any], outputs: list[Node | None]) -> list[Any]:
+    def run(
+        self, order: list[Node], seeds: dict[int, Any], outputs: list[Node | None]
+    ) -> list[Any]:
         """The tangents of `outputs`, None where they are zero; `order` is ascending."""
         tangents = self.tangents = dict(seeds)
         if self.batch:
@@ -40,14 +42,12 @@ class Forward:
         for out in outputs:
             if out is not None:
                 self.last_use[out.id] = -1
-        node = order[0] if order else None
         try:
             with backend.quiet():
                 for node in order:
                     self._step(node, tangents)
         except Exception as error:
-            where = position(node) if node is not None else ""
-            name = node.op.name if node is not None else ""
+            where, name = position(node), node.op.name
             error.add_note(
                 f"npgrad: in the derivative of {name}" + (f", recorded at {where}" if where else "")
             )
@@ -78,18 +78,30 @@ class Forward:
             if type(result) is tuple or type(result) is list:
                 tangents[node.id] = tuple(result)
             else:
-                tangents[node.id] = spread(result, node, self.batch)
+                result = spread(result, node, self.batch)
+                if self.buffers and node.id not in self.buffers:
+                    result = self._apart(result, node, given)
+                tangents[node.id] = result
         for parent in node.parents:
             if parent is not None and self.last_use.get(parent.id) == node.id:
                 tangents.pop(parent.id, None)
+
+    def _apart(self, result: Any, node: Node, given: list[Any]) -> Any:
+        """`result`, copied if it is a buffer that later writes change, or a view of one."""
+        for parent, tangent in zip(node.parents, given, strict=True):
+            if tangent is not None and parent is not None and parent.id in self.buffers:
+                if result is tangent or backend.is_view(_plain(result), _plain(tangent)):
+                    return result.copy()
+        return result
 
     def _looped(self, op: Op, node: Node, given: list[Any], kept: tuple[Any, ...]) -> Any:
         """One tangent of the batch after the other, for a rule that takes one."""
         walk = Forward(record=self.record)
         walk.current, walk.last_use = self.current, self.last_use
-        rows = []
-        for i in range(self.count):
-            rows.append(op.push(walk, node, [None if t is None else t[i] for t in given], kept))
+        rows = [
+            op.push(walk, node, [None if t is None else t[i] for t in given], kept)
+            for i in range(self.count)
+        ]
         if isinstance(rows[0], (tuple, list)):
             return tuple(
                 None if row[0] is None else backend.stack(list(row))
@@ -122,10 +134,10 @@ class Forward:
     def tangent_buffer(self, node: Node, before: Any, layout: Any) -> Any:
         """A buffer of `node`'s shape holding `before`, which may be the very buffer of `before`."""
         parent = node.parents[0]
-        if before is not None and parent is not None and parent.id in self.buffers:
-            if self.last_use.get(parent.id) == node.id:
-                self.buffers.add(node.id)
-                return before
+        ours = before is not None and parent is not None and parent.id in self.buffers
+        if ours and self.last_use.get(parent.id) == node.id:  # type: ignore[union-attr]
+            self.buffers.add(node.id)
+            return before
         shape = (self.count, *node.shape) if self.batch else node.shape
         made = backend.zeros(0.0, shape, node.dtype, None if self.batch else layout)
         if self.record:
@@ -139,7 +151,9 @@ class Forward:
         """The single tangents in `buffer`."""
         return [buffer[i] for i in range(self.count)] if self.batch else [buffer]
 
-    def transposed(self, op: Any, node: Node, slot: int, tangent: Any, kept: tuple[Any, ...]) -> Any:
+    def transposed(
+        self, op: Any, node: Node, slot: int, tangent: Any, kept: tuple[Any, ...]
+    ) -> Any:
         """The JVP as the adjoint of the VJP, for a rule that has no forward form.
 
         The VJP is linear in g; it is recorded at g = 0, and swept backward from the tangent.
@@ -171,9 +185,7 @@ class Forward:
         walk = Backward(record=record, active=depending(order, ids) if older else None)
         walk.run(order, [(back._node, tangent)], retain=record)
         parts = [
-            None
-            if d is None
-            else walk.leaves.get(d._node.id, (None, None))[1]  # type: ignore[union-attr]
+            None if d is None else walk.leaves.get(d._node.id, (None, None))[1]  # type: ignore[union-attr]
             for d in dummies
         ]
         return parts[0] if node.dtype is not None else tuple(parts)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from contextvars import ContextVar, Token
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -35,7 +35,7 @@ def change(**fields: Any) -> Token[Mode | None]:
 class _Switch:
     """A context manager that is also a decorator, as `contextlib.ContextDecorator`; re-entrant."""
 
-    _fields: dict[str, Any]
+    _fields: ClassVar[dict[str, Any]]
 
     def __init__(self) -> None:
         self._tokens: list[Token[Mode | None]] = []
@@ -58,7 +58,7 @@ class _Switch:
         return inner  # type: ignore[return-value]
 
 
-class no_grad(_Switch):
+class no_grad(_Switch):  # noqa: N801 -- a public name, as a function
     """Compute without recording: results are constant GradArrays.
 
     Use it as a context manager or as a decorator. Other threads are not affected.
@@ -73,10 +73,10 @@ class no_grad(_Switch):
     array([5., 5.])
     """
 
-    _fields = {"recording": False}
+    _fields: ClassVar[dict[str, Any]] = {"recording": False}
 
 
-class debug(_Switch):
+class debug(_Switch):  # noqa: N801 -- a public name, as a function
     """Record with full checks: every kept array is fingerprinted whole, the first NaN is named.
 
     Raises
@@ -94,4 +94,4 @@ class debug(_Switch):
     array([2., 4.])
     """
 
-    _fields = {"checked": True}
+    _fields: ClassVar[dict[str, Any]] = {"checked": True}

@@ -112,7 +112,9 @@ class Variant(Op):
         forwards = [rule.jvps[names[i]] for i in recorded]
         wanted: list[str] = []
         for f in (*functions, *forwards):
-            wanted += [n for n in rule_parameters(f) if n not in (*wanted, "shape", "dtype")] if f else []
+            wanted += (
+                [n for n in rule_parameters(f) if n not in (*wanted, "shape", "dtype")] if f else []
+            )
         place = {name: i for i, name in enumerate((*names, "y"))}
         self.keep = tuple(place[name] for name in wanted)  # positions in (x1, ..., y), in order
         self.code = sum(1 << i for i in self.keep) if self.keep == tuple(sorted(self.keep)) else -1
@@ -139,6 +141,7 @@ class Variant(Op):
         return tuple([result if i == nin else values[i] for i in self.keep])
 
     def lift(self, node: Node) -> tuple[Any, ...]:
+        """See `Op.lift`."""
         assert node.kept is not None
         lifted = []
         for i, value in zip(self.keep, node.kept, strict=False):
@@ -151,6 +154,7 @@ class Variant(Op):
         return tuple(lifted)
 
     def spread(self, walk: Any, node: Node, g: Any, kept: tuple[Any, ...]) -> None:
+        """See `Op.spread`."""
         turn = node.dtype.kind == "c" and self.holomorphic
         if turn:
             g = g.conj()
@@ -162,6 +166,7 @@ class Variant(Op):
                 walk.add(parent, value.conj() if turn else value, g)
 
     def push(self, walk: Any, node: Node, tangents: list[Any], kept: tuple[Any, ...]) -> Any:
+        """See `Op.push`."""
         total = None
         for forward, tangent, parent in zip(self.forwards, tangents, node.parents, strict=True):
             if tangent is not None:
@@ -171,6 +176,7 @@ class Variant(Op):
         return total
 
     def weight(self, g: Any) -> int:
+        """See `Op.weight`."""
         return getattr(g, "size", 0)
 
 
@@ -243,7 +249,9 @@ class General(Op):
         self.slot = {place[name]: i for i, name in enumerate(simple)}
         self.order = (*simple, *sequences)
         where = {**place, "y": count}
-        self.backs = tuple(_adapter(f, where) if (f := rule.vjps.get(n)) else None for n in self.order)
+        self.backs = tuple(
+            _adapter(f, where) if (f := rule.vjps.get(n)) else None for n in self.order
+        )
         self.forwards = tuple(
             _adapter(f, where) if (f := rule.jvps.get(n)) else None for n in self.order
         )
@@ -268,9 +276,11 @@ class General(Op):
         self.slot_at = tuple(STRICT if i in self.strict else s for i, s in enumerate(self.slot_at))
 
     def plan(self, mask: int) -> Plan | None:
-        """For the array slots recorded in `mask`: parameters not to keep, plain ones to guard, those
-        of a linear function of which the shape is enough, and whether to keep the output. None
-        where the everyday path does not apply."""
+        """What the everyday path keeps when the array slots in `mask` are recorded.
+
+        Parameters not to keep, plain ones to guard, those of a linear function of which the shape
+        is enough, and whether to keep the output; None where the everyday path does not apply.
+        """
         try:
             return self._plans[mask]
         except KeyError:
@@ -308,6 +318,7 @@ class General(Op):
         return keep
 
     def lift(self, node: Node) -> tuple[Any, ...]:
+        """See `Op.lift`."""
         kept = node.kept
         assert kept is not None
         lifted = list(kept)
@@ -324,6 +335,7 @@ class General(Op):
         return tuple(lifted)
 
     def spread(self, walk: Any, node: Node, g: Any, kept: tuple[Any, ...]) -> None:
+        """See `Op.spread`."""
         if walk.batch and not self.batched:
             walk.loop(self, node, g, kept)
             return
@@ -345,9 +357,11 @@ class General(Op):
                     walk.add(parent, _conjugate(part) if turn else part, g)
 
     def weight(self, g: Any) -> int:
+        """See `Op.weight`."""
         return getattr(g, "size", 0)
 
     def push(self, walk: Any, node: Node, tangents: list[Any], kept: tuple[Any, ...]) -> Any:
+        """See `Op.push`."""
         if self.rule.kind == "linear" and not any(self.forwards):
             return self._push_linear(node, tangents, kept)
         total = None
@@ -383,14 +397,13 @@ class General(Op):
         return total
 
     def pushes_batches(self, tangents: list[Any]) -> bool:
+        """See `Op.pushes_batches`."""
         simple = len(self.arrays)
         given = [t is not None for t in tangents[:simple]]
         if self.sequence >= 0:
             given.append(any(t is not None for t in tangents[simple:]))
         return self.batched and all(
-            forward is not None
-            for forward, flag in zip(self.forwards, given, strict=True)
-            if flag
+            forward is not None for forward, flag in zip(self.forwards, given, strict=True) if flag
         )
 
     def _push_linear(self, node: Node, tangents: list[Any], kept: tuple[Any, ...]) -> Any:
@@ -450,9 +463,11 @@ class Item(Op):
     name = "item"
 
     def spread(self, walk: Any, node: Node, g: Any, kept: tuple[Any, ...]) -> None:
+        """See `Op.spread`."""
         walk.add_item(node.parents[0], kept[0], kept[1], g)
 
     def push(self, walk: Any, node: Node, tangents: list[Any], kept: tuple[Any, ...]) -> Any:
+        """See `Op.push`."""
         return tangents[0][kept[0]]
 
 

@@ -18,7 +18,7 @@ from . import backend, modes
 from .array import GradArray, current, unwrap
 from .node import Node
 from .op import General
-from .record import assign, at, call, compiled, elementwise, general, plain_out, protect, strip
+from .record import assign, at, call, compiled, elementwise, general, plain_out, strip
 from .regions import augmented, copyto, getitem, setitem
 from .stacking import has_recorded, stacked
 
@@ -404,7 +404,7 @@ def _with_keywords(
 
 def _as_dtype(value: Any, dtype: Any) -> Any:
     if type(value) is GradArray:
-        return value.astype(dtype)  # type: ignore[attr-defined]
+        return value.astype(dtype)
     return backend.asarray(value).astype(dtype)
 
 
@@ -458,7 +458,7 @@ def install() -> None:
         _put(f"__r{name}__", _make_indirect(ufunc, True))
         if name != "divmod":
             _put(f"__i{name}__", _make_in_place(name, ufunc))
-    _plain_power = GradArray.__pow__  # type: ignore[attr-defined]
+    _plain_power = GradArray.__pow__
     for name, ufunc_name, python_unary in UNARY:
         _put(f"__{name}__", _make_unary_for(name, ufunc_name, python_unary))
     for name, python_compare in COMPARE:
@@ -468,7 +468,7 @@ def install() -> None:
     _put("__array_ufunc__", array_ufunc)
     _put("__array_function__", array_function)
     _put("__pow__", _power)
-    GradArray.__array_priority__ = 1000.0  # type: ignore[attr-defined]
+    setattr(GradArray, "__array_priority__", 1000.0)  # noqa: B010 -- declared by ndarray alone
 
 
 _plain_power: Any = None

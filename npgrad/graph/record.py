@@ -15,7 +15,7 @@ from typing import Any
 from .. import table
 from ..errors import InPlaceError, NoDerivative, RuleError
 from . import backend, modes
-from .array import GradArray, current, unwrap
+from .array import GradArray, current
 from .node import Node
 from .op import OPTION, STRICT, Elementwise, General, Op, Slots, Zeros, item_of
 from .views import link, region
@@ -73,7 +73,7 @@ def note(node: Node, value: Any) -> None:
 def check_value(node: Node, value: Any) -> None:
     """Under `npgrad.debug`: stop at the first NaN."""
     for part in value if isinstance(value, (tuple, list)) else (value,):
-        if backend.is_inexact(backend.describe(part)[1]) and bool((part != part).any()):
+        if backend.is_inexact(backend.describe(part)[1]) and bool(backend.has_nan(part)):
             from .node import position
 
             raise FloatingPointError(
@@ -240,10 +240,12 @@ def general(op: General, args: tuple[Any, ...], kwargs: dict[str, Any], frame: F
         values.extend(guards)
     node = Node(op, tuple(nodes), tuple(values), shape, dtype, frame.f_code, frame.f_lasti)
     handle = GradArray(result, node)
-    if op.view and type(args[0]) is GradArray:
-        if result is source or (base is not None and backend.is_view(result, source)):
-            values[op.arrays[0]] = None
-            link(handle, args[0], op, tuple(values))
+    shares = op.view and (
+        result is source or (base is not None and backend.is_view(result, source))
+    )
+    if shares and type(args[0]) is GradArray:
+        values[op.arrays[0]] = None
+        link(handle, args[0], op, tuple(values))
     return handle
 
 
@@ -327,7 +329,9 @@ def _general_node(
         slot = op.slot.get(i)
         if slot is not None:
             if keep[i]:
-                kept.append(value if parents[slot] is not None else protect(as_array(value), guards))
+                kept.append(
+                    value if parents[slot] is not None else protect(as_array(value), guards)
+                )
             elif op.rule.kind == "linear" and parents[slot] is None and value is not None:
                 kept.append(Zeros(as_array(value)))
             else:
@@ -350,9 +354,7 @@ def _general_node(
     kept.append(slots)
     kept.extend(guards)
     shape, dtype = ((len(result),), None) if several else backend.describe(result)
-    return Node(
-        op, (*parents, *elements), tuple(kept), shape, dtype, frame.f_code, frame.f_lasti
-    )
+    return Node(op, (*parents, *elements), tuple(kept), shape, dtype, frame.f_code, frame.f_lasti)
 
 
 def as_array(value: Any) -> Any:
@@ -379,12 +381,11 @@ def _handles(op: General, node: Node | None, result: Any, source: Any, values: l
             break
     handle = GradArray(result, node)
     if op.view and source is not None and not backend.is_scalar(result):
-        if backend.is_view(result, values[op.arrays[0]]) or result is values[op.arrays[0]]:
+        array = values[op.arrays[0]]
+        if result is array or backend.is_view(result, array):
             kept = list(map(parameter, values))
             kept[op.arrays[0]] = None
             link(handle, source, op, (*kept, None, None))
-        elif source._view is not None and source._view.root.version:
-            pass  # NumPy made a copy: nothing is shared
     return handle
 
 
@@ -401,8 +402,7 @@ def wrapped(value: Any) -> Any:
 
 def _has_recorded(items: Any) -> bool:
     return any(
-        type(item) is GradArray
-        or (isinstance(item, (list, tuple)) and _has_recorded(item))
+        type(item) is GradArray or (isinstance(item, (list, tuple)) and _has_recorded(item))
         for item in items
     )
 
@@ -472,7 +472,7 @@ def call(rule: table.Rule, args: tuple[Any, ...], kwargs: dict[str, Any], frame:
     kind = rule.kind
     if kind in ("linear", "bilinear", "reverse"):
         return general(compiled(rule), args, kwargs, frame)
-    if kind == "composed" or kind == "writes":
+    if kind in ("composed", "writes"):
         body = rule.body if rule.body is not None else rule.fun._implementation
         return body(*args, **kwargs)
     if kind == "refused":
@@ -505,6 +505,7 @@ class Flat(Op):
         """Nothing arrives at the parents; whoever asks for their gradient gets zeros."""
 
     def push(self, walk: Any, node: Node, tangents: list[Any], kept: tuple[Any, ...]) -> Any:
+        """See `Op.push`."""
         return None
 
 
@@ -514,13 +515,11 @@ def _flat(rule: table.Rule, result: Any, nodes: list[Node], frame: FrameType) ->
     if not backend.is_inexact(dtype):
         return result
     op = Flat(rule.name)
-    return GradArray(
-        result, Node(op, tuple(nodes), (), shape, dtype, frame.f_code, frame.f_lasti)
-    )
+    return GradArray(result, Node(op, tuple(nodes), (), shape, dtype, frame.f_code, frame.f_lasti))
 
 
 def strip(value: Any, nodes: list[Node] | None = None) -> Any:
-    """`value` with every GradArray in it replaced by its array; their nodes are added to `nodes`."""
+    """`value` with every GradArray in it replaced by its array; their nodes go into `nodes`."""
     kind = type(value)
     if kind is GradArray:
         array, node = current(value)

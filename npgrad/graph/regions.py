@@ -28,9 +28,7 @@ def is_basic(index: Any) -> bool:
     if kind is int or kind is slice or index is Ellipsis or index is None:
         return True
     if kind is tuple:
-        return all(
-            type(i) is int or type(i) is slice or i is None or i is Ellipsis for i in index
-        )
+        return all(type(i) is int or type(i) is slice or i is None or i is Ellipsis for i in index)
     return False
 
 
@@ -121,9 +119,9 @@ def getitem(handle: GradArray, index: Any, frame: FrameType) -> Any:
             if mode is not None:
                 note(node, result)
     made = GradArray(result, node)
-    if type(result) is backend.NDARRAY or not backend.is_scalar(result):
-        if simple or is_basic(index):
-            link(made, handle, GETITEM, kept)
+    whole = type(result) is backend.NDARRAY or not backend.is_scalar(result)
+    if whole and (simple or is_basic(index)):
+        link(made, handle, GETITEM, kept)
     return made
 
 
@@ -276,14 +274,18 @@ def setitem(handle: GradArray, index: Any, value: Any, frame: FrameType) -> None
     if node is not None and not _recording():
         node = None
     view = handle._view
-    recorded = node is not None or (
-        view.root.node if view is not None else handle._node
-    ) is not None
+    recorded = (
+        node is not None or (view.root.node if view is not None else handle._node) is not None
+    )
     kept: tuple[Any, ...] = ()
     if recorded and not backend.is_scalar(storage(handle)):
         here = storage(handle) if view is None or view.root.version == 0 else view.peek()
         layout = _layout(handle)
-        kept = (backend.describe(array)[0] if node is not None else (), layout, _winners(here, index))
+        kept = (
+            backend.describe(array)[0] if node is not None else (),
+            layout,
+            _winners(here, index),
+        )
         del here
     write(handle, PUT, index, array, node, _put, kept, frame.f_code, frame.f_lasti)
     _noted(handle)
@@ -314,7 +316,9 @@ def _copyto(region: Any, mask: Any, value: Any) -> None:
     backend.copyto(region, value, mask)
 
 
-def copyto(handle: GradArray, value: Any, mask: Any, frame: FrameType, name: str = "np.copyto") -> None:
+def copyto(
+    handle: GradArray, value: Any, mask: Any, frame: FrameType, name: str = "np.copyto"
+) -> None:
     """Write `value`, broadcast to the handle, where `mask` (True: everywhere) is true."""
     array, node = _source(value, handle.dtype, name, frame)
     if node is not None and not _recording():
@@ -354,7 +358,9 @@ def fill(handle: GradArray, made: Any, frame: FrameType) -> None:
     view = handle._view
     if view is not None and view.op is not None:
         layout = _layout(handle)
-        write(handle, PUT, ALL, array, node, _put, (shape, layout, None), frame.f_code, frame.f_lasti)
+        write(
+            handle, PUT, ALL, array, node, _put, (shape, layout, None), frame.f_code, frame.f_lasti
+        )
     else:
         replace(handle, array, node)
 

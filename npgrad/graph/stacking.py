@@ -17,11 +17,13 @@ class Stack(Op):
     name = "stack"
 
     def spread(self, walk: Any, node: Node, g: Any, kept: tuple[Any, ...]) -> None:
+        """See `Op.spread`."""
         for place, parent in zip(kept[0], node.parents, strict=True):
             if parent is not None and walk.wants(parent):
                 walk.add(parent, walk.take(g, place), g)
 
     def push(self, walk: Any, node: Node, tangents: list[Any], kept: tuple[Any, ...]) -> Any:
+        """See `Op.push`."""
         buffer = walk.tangent_buffer(node, None, None)
         for place, tangent in zip(kept[0], tangents, strict=True):
             if tangent is not None:

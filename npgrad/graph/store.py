@@ -49,7 +49,9 @@ class GradStore(Mapping[GradArray, Any]):
 
     def get(self, leaf: GradArray, default: Any = None) -> Any:
         """The gradient of `leaf`, or `default`."""
-        return self[leaf] if leaf in self else default
+        node = _leaf_of(leaf)
+        found = self._entries.get(node.id) if node is not None else None
+        return default if found is None else found[1]
 
     def __iter__(self) -> Iterator[GradArray]:
         return iter([handle for handle, _ in self._entries.values()])
@@ -237,5 +239,5 @@ def backward(
     )
 
 
-GradArray.backward = backward  # type: ignore[attr-defined]
-GradArray.backward_into = backward_into  # type: ignore[attr-defined]
+GradArray.backward = backward
+GradArray.backward_into = backward_into

@@ -71,7 +71,7 @@ class View:
         self.version = root.version
 
     def __call__(self, array: Any) -> Any:
-        """This view's step on another array."""
+        """The step on another array."""
         return self.op.replay(array, self.kept)
 
     def path(self) -> tuple[View, ...]:
