@@ -21,6 +21,7 @@ from npgrad.rules.reduced import (
     back_in_place,
     given,
     in_front,
+    keep_zeros,
     options,
     restore,
     selecting,
@@ -140,12 +141,12 @@ def prod_vjp(g: Any, y: Any, a: Any, axis: Any, keepdims: Any, initial: Any, whe
             return g / a
         return np.where(where, g / np.where(where, a, 1), 0)
     g = restore(g, a.shape, axis, keepdims)
-    return g * cofactors(y, a, axis, keepdims, initial, where)
+    return keep_zeros(g, g * cofactors(y, a, axis, keepdims, initial, where), y)
 
 
 def prod_jvp(g: Any, y: Any, a: Any, axis: Any, keepdims: Any, initial: Any, where: Any) -> Any:
     """One factor moved at a time, summed."""
-    moved = g * cofactors(y, a, axis, keepdims, initial, where)
+    moved = keep_zeros(g, g * cofactors(y, a, axis, keepdims, initial, where), y)
     return np.sum(moved, axis=axes_of(g, axis, a.ndim), **options(keepdims=keepdims))
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from npgrad.primitives import primitive
 from npgrad.rules.extreme import extreme_jvp, extreme_vjp
 from npgrad.rules.indexing import as_array, scatter
-from npgrad.rules.reduced import back_in_place, in_front, into, reduced_axes
+from npgrad.rules.reduced import back_in_place, in_front, into, keep_zeros, reduced_axes
 from npgrad.rules.reduction import known
 from npgrad.rules.sorting import fetch, level_ties, places, put
 from npgrad.table import composed, reverse
@@ -224,7 +224,9 @@ def quantile_vjp_q(g: Any, y: Any, a: Any, q: Any, axis: Any, method: str, where
     q = as_array(q)
     if method not in CONTINUOUS or not (q.size and a.size):
         return np.zeros_like(q)
-    moved = flat_quantiles(g, a, q, axis)[0] * slopes(y, a, q, axis, method, where)
+    slope = slopes(y, a, q, axis, method, where)
+    g = flat_quantiles(g, a, q, axis)[0]
+    moved = keep_zeros(g, g * slope, slope)
     return np.sum(moved.reshape((q.size, -1)), axis=1).reshape(q.shape)
 
 
@@ -233,7 +235,8 @@ def quantile_jvp_q(g: Any, y: Any, a: Any, q: Any, axis: Any, method: str, where
     if method not in CONTINUOUS or not (g.size and a.size):
         return np.zeros_like(y)
     slope = slopes(y, a, q, axis, method, where)
-    return (slope * g.reshape((-1,) + (1,) * (slope.ndim - 1))).reshape(y.shape)
+    g = g.reshape((-1,) + (1,) * (slope.ndim - 1))
+    return keep_zeros(g, slope * g, slope).reshape(y.shape)
 
 
 # ---------------------------------------------------------------------------------- the decisions

@@ -111,6 +111,14 @@ def share(mask: Any, axis: Any, dtype: Any) -> Any:
     return (1.0 / count).astype(dtype)
 
 
+def keep_zeros(g: Any, moved: Any, y: Any) -> Any:
+    """`moved`, products with `g`: 0 where `g` is, also if `y` is not finite and so 0 met inf.
+
+    A line that was masked away after the reduction must not poison the gradient.
+    """
+    return moved if np.isfinite(y).all() else np.where(g == 0, 0, moved)
+
+
 def in_front(x: Any, axis: Any, shape: Shape) -> Any:
     """`x` with the reduced axes flattened into one in front: ``(n, *rest)``."""
     axes = reduced_axes(axis, len(shape))

@@ -19,6 +19,7 @@ from npgrad.rules.reduced import (
     extent,
     given,
     into,
+    keep_zeros,
     options,
     over,
     reduced_axes,
@@ -169,8 +170,9 @@ def decide_spread(fun: Any, *, root: bool, nan: bool) -> None:
         mean: Any,
     ) -> Any:
         away, weight = weights(a, axis, where, ddof, correction, mean)
-        g = per_spread(g, y) if root else g
-        return times(away, restore(g, a.shape, axis, keepdims) * weight)
+        each = restore(per_spread(g, y) if root else g, a.shape, axis, keepdims)
+        g = restore(g, a.shape, axis, keepdims)
+        return keep_zeros(g, times(away, each * weight), y)
 
     def jvp(
         g: Any,
@@ -184,9 +186,9 @@ def decide_spread(fun: Any, *, root: bool, nan: bool) -> None:
         mean: Any,
     ) -> Any:
         away, weight = weights(a, axis, where, ddof, correction, mean)
-        moved = inner(away, g) * weight
+        moved = keep_zeros(g, inner(away, g) * weight, y)
         moved = np.sum(moved, axis=axes_of(g, axis, a.ndim), **options(keepdims=keepdims))
-        return per_spread(moved, y) if root else moved
+        return keep_zeros(moved, per_spread(moved, y), y) if root else moved
 
     # a step of the mean is a step of every element the other way
     def vjp_mean(

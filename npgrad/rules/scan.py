@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from npgrad.rules.product import plain_range
+from npgrad.rules.reduced import keep_zeros
 from npgrad.table import linear, reverse
 
 ALL = slice(None)
@@ -106,7 +107,8 @@ def cumprod_vjp(g: Any, y: Any, a: Any, axis: Any) -> Any:
     # r[i] = g[i] + a[i + 1] r[i + 1], and a[i] meets the product before it
     factors = np.concatenate((x[1:], x[:1]))[::-1]
     r = recurrence(factors, g[::-1])[::-1]
-    return unline(r * one_before(y), a.shape, axis)
+    moved = keep_zeros(np.any(g != 0, axis=0), r * one_before(y), y)
+    return unline(moved, a.shape, axis)
 
 
 def cumprod_jvp(g: Any, y: Any, a: Any, axis: Any) -> Any:
@@ -115,7 +117,7 @@ def cumprod_jvp(g: Any, y: Any, a: Any, axis: Any) -> Any:
         return y * np.cumsum(g / a, axis=axis)
     x, g = line(a, axis), line(g, axis)
     moved = recurrence(x, g * one_before(line(y, axis)))
-    return unline(moved, y.shape, axis)
+    return unline(keep_zeros(np.any(g != 0, axis=0), moved, y), y.shape, axis)
 
 
 reverse(np.cumprod, cumprod_vjp, cumprod_jvp, ignores=("dtype",))

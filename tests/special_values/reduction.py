@@ -72,6 +72,30 @@ SPECIAL: list[Special] = [
     Special("prod of one zero", np.prod, (a([0.0]),), (a([1.0]),), (a([0.0]),)),
     Special("prod of nothing", np.prod, (np.zeros((0,)),), (np.zeros((0,)),)),
     Special("nanprod with zero", np.nanprod, (a(NAN, 0, 5),), (a(0, 5, 0),), (a(0, 1, 1),)),
+    Special("prod with an infinity", np.prod, (a(INF, 2, 3),), (a(6, INF, INF),)),
+    # rows that are masked away after the reduction: 0 does not meet their infinities
+    *[
+        Special(
+            f"{fun.__name__} of a masked row with infinities",
+            lambda x, f=fun: np.where([True, False], f(x, axis=1), 0.0),
+            (a([[1, 3], [INF, 0]]),),
+            (a([gradient, [0, 0]]),),
+        )
+        for fun, gradient in (
+            (np.prod, [3, 1]),
+            (np.var, [-1, 1]),
+            (np.std, [-0.5, 0.5]),
+            (np.mean, [0.5, 0.5]),
+            (np.max, [0, 1]),
+            (np.logaddexp.reduce, [1 / (1 + np.e**2), 1 / (1 + np.e**-2)]),
+        )
+    ],
+    Special(
+        "cumprod of a masked row with infinities",
+        lambda x: np.where([[True], [False]], np.cumprod(x, axis=1), 0.0),
+        (a([[2, 3], [INF, 0]]),),
+        (a([[4, 2], [0, 0]]),),
+    ),
     # sums and means
     Special("sum of nothing", np.sum, (np.zeros((0,)),), (np.zeros((0,)),)),
     Special(
