@@ -179,6 +179,7 @@ def grad_weight(g: Array, x: Array, shape: Shape, geometry: Any) -> Array:
                     cost = rows / channels * area * 0.3
                     spread(_gather, channels, cost, image, *arguments, part)
                 seen = seen.reshape(groups, -1, count)
-            left = some.transpose(1, 2, 0, 3).reshape(groups, -1, count)
+            left = some[0] if len(some) == 1 else some.transpose(1, 2, 0, 3)
+            left = left.reshape(groups, -1, count)
             gw += np.matmul(left, seen.swapaxes(1, 2))
     return gw.reshape(shape)

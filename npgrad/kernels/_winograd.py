@@ -14,6 +14,7 @@ A dilated filter sees only every d-th pixel: the image falls apart into d x d sm
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,13 @@ _G = np.array(
     ]
 )
 _E = np.array([[1, 1, 1, 1, 1, 0], [0, 1, -1, 2, -2, 0], [0, 1, 1, 4, 4, 1]])
+# a product from both sides as one matrix over flattened filters
+_FILTERS = np.kron(_G, _G)
+_WEIGHTS = np.kron(_E, _E)
+
+# Bytes of transformed tiles at a time: what the products read then still lies in the cache
+# (64 channels, 56x56, 8 images: 4.5 ms instead of 7 for the products).
+BLOCK_BYTES = 8 << 20
 
 
 def suits(x_shape: Shape, w_shape: Shape, geometry: Any) -> bool:
@@ -276,42 +284,62 @@ def _separate(g: Array, d: int, inner: Shape) -> Array:
     return np.ascontiguousarray(parts).reshape(n * d * d, channels, *inner)
 
 
+def _blocks(images: int, tiles: int, channels: int, itemsize: int) -> list[tuple[int, int]]:
+    """Ranges of images whose transformed tiles make up about `BLOCK_BYTES`."""
+    most = max(1, BLOCK_BYTES // (36 * tiles * channels * itemsize))
+    count = -(-images // most)
+    edges = [images * k // count for k in range(count + 1)]
+    return list(itertools.pairwise(edges))
+
+
 def forward(x: Array, w: Array, geometry: Any, size: Shape) -> Array:
-    """The convolution; products of at most `borrowed` size at a time."""
+    """The convolution, a block of images at a time."""
     images, plain, inner = _split(x, geometry, size)
     channels, out = x.shape[1], len(w)
     rows, columns = -(-inner[0] // 4), -(-inner[1] // 4)
-    filters = np.einsum("ai,ocij,bj->aboc", _G, w, _G, optimize=True).astype(x.dtype)
-    filters = np.ascontiguousarray(filters).reshape(36, out, channels)
+    filters = np.matmul(_FILTERS.astype(x.dtype), w.reshape(-1, 9).T).reshape(36, out, channels)
     y = np.empty((len(images), out, *inner), x.dtype)
-    count = len(images) * rows * columns
+    cost = rows * columns * 40.0
+    blocks = _blocks(len(images), rows * columns, channels + out, x.itemsize)
+    most = max(stop - start for start, stop in blocks) * rows * columns
     with (
-        borrowed((36, channels, count), x.dtype) as tiles,
-        borrowed((36, out, count), x.dtype) as products,
+        borrowed((36 * channels * most,), x.dtype) as space,
+        borrowed((36 * out * most,), x.dtype) as more,
     ):
-        cost = rows * columns * 40.0
-        arguments = (plain.top, plain.left, rows, columns, tiles)
-        spread(_image_tiles, len(images) * channels, cost, images, *arguments)
-        np.matmul(filters, tiles, out=products)
-        spread(_output_tiles, len(images) * out, cost, products, rows, columns, y)
+        for start, stop in blocks:
+            some, count = images[start:stop], (stop - start) * rows * columns
+            tiles = space[: 36 * channels * count].reshape(36, channels, count)
+            products = more[: 36 * out * count].reshape(36, out, count)
+            arguments = (plain.top, plain.left, rows, columns, tiles)
+            spread(_image_tiles, len(some) * channels, cost, some, *arguments)
+            np.matmul(filters, tiles, out=products)
+            to = y[start:stop]
+            spread(_output_tiles, len(some) * out, cost, products, rows, columns, to)
     return _join(y, len(x), geometry.dilation[0], size)
 
 
 def grad_weight(g: Array, x: Array, shape: Shape, geometry: Any) -> Array:
-    """The transpose in w."""
+    """The transpose in w; blocks of images are summed in order."""
     images, plain, inner = _split(x, geometry, g.shape[2:])
     given = _separate(g, geometry.dilation[0], inner)
     channels, out = shape[1], shape[0]
     rows, columns = -(-inner[0] // 4), -(-inner[1] // 4)
-    count = len(images) * rows * columns
+    cost = rows * columns * 40.0
+    blocks = _blocks(len(images), rows * columns, channels + out, x.itemsize)
+    most = max(stop - start for start, stop in blocks) * rows * columns
+    total = np.zeros((36, out, channels), x.dtype)
     with (
-        borrowed((36, channels, count), x.dtype) as tiles,
-        borrowed((36, out, count), x.dtype) as cotangents,
+        borrowed((36 * channels * most,), x.dtype) as space,
+        borrowed((36 * out * most,), x.dtype) as more,
     ):
-        cost = rows * columns * 40.0
-        arguments = (plain.top, plain.left, rows, columns, tiles)
-        spread(_image_tiles, len(images) * channels, cost, images, *arguments)
-        spread(_cotangent_tiles, len(images) * out, cost, given, rows, columns, cotangents)
-        products = np.matmul(cotangents, tiles.swapaxes(1, 2)).reshape(6, 6, out, channels)
-    gw = np.einsum("ia,aboc,jb->ocij", _E, products, _E, optimize=True)
-    return np.ascontiguousarray(gw.astype(x.dtype))
+        for start, stop in blocks:
+            some, count = images[start:stop], (stop - start) * rows * columns
+            tiles = space[: 36 * channels * count].reshape(36, channels, count)
+            cotangents = more[: 36 * out * count].reshape(36, out, count)
+            arguments = (plain.top, plain.left, rows, columns, tiles)
+            spread(_image_tiles, len(some) * channels, cost, some, *arguments)
+            part = given[start:stop]
+            spread(_cotangent_tiles, len(some) * out, cost, part, rows, columns, cotangents)
+            total += np.matmul(cotangents, tiles.swapaxes(1, 2))
+    gw = np.matmul(_WEIGHTS.astype(x.dtype), total.reshape(36, -1))
+    return np.ascontiguousarray(gw.T).reshape(shape)
