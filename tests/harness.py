@@ -544,3 +544,34 @@ def uses() -> dict[str, frozenset[str]]:
             else:
                 found[sample.name] = frozenset(seen.values())
     return found
+
+
+# ------------------------------------------------------------------------------- special values
+def total(row: Special) -> Callable[..., Any]:
+    """The function of a special value as a real scalar."""
+
+    def f(*arrays: Any) -> Any:
+        y = row.f(*arrays)
+        return np.sum(np.real(y)) if np.ndim(y) or np.iscomplexobj(y) else y
+
+    return f
+
+
+def copies(row: Special) -> tuple[Any, ...]:
+    """Fresh arrays: a row's arrays are shared between tests."""
+    return tuple(np.array(x) for x in row.x)
+
+
+def summed_gradient_twice(row: Special) -> tuple[Any, ...]:
+    """The gradients of the sum of the first gradients' real parts."""
+    args = copies(row)
+    argnums = tuple(range(len(args)))
+
+    def summed(*arrays: Any) -> Any:
+        grads = npgrad.grad(total(row), argnums=argnums)(*arrays)
+        result = np.sum(np.real(grads[0]))
+        for g in grads[1:]:
+            result = result + np.sum(np.real(g))
+        return result
+
+    return npgrad.grad(summed, argnums=argnums)(*args)

@@ -8,31 +8,16 @@ import numpy as np
 import pytest
 
 import npgrad
-from tests.harness import SPECIAL, quiet
+from tests.harness import SPECIAL, copies, quiet, summed_gradient_twice, total
 from tests.samples.core import Special
 
 ROWS = [pytest.param(row, id=row.name) for row in SPECIAL]
-
-
-def total(row: Special) -> Any:
-    """The row's function as a real scalar."""
-
-    def f(*arrays: Any) -> Any:
-        y = row.f(*arrays)
-        return np.sum(np.real(y)) if np.ndim(y) or np.iscomplexobj(y) else y
-
-    return f
 
 
 def same(what: str, got: Any, want: Any) -> None:
     want = np.asarray(want)
     assert np.shape(got) == want.shape, f"{what}: shape {np.shape(got)}, expected {want.shape}"
     np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-11, err_msg=what)
-
-
-def copies(row: Special) -> tuple[Any, ...]:
-    """Fresh arrays: a row's arrays are shared between tests."""
-    return tuple(np.array(x) for x in row.x)
 
 
 @pytest.mark.parametrize("row", ROWS)
@@ -66,18 +51,8 @@ def test_forward_mode_agrees(row: Special) -> None:
 
 @pytest.mark.parametrize("row", [p for p in ROWS if p.values[0].second is not None])
 def test_second_order(row: Special) -> None:
-    args = copies(row)
-    argnums = tuple(range(len(args)))
-
-    def summed(*arrays: Any) -> Any:
-        grads = npgrad.grad(total(row), argnums=argnums)(*arrays)
-        result = np.sum(np.real(grads[0]))
-        for g in grads[1:]:
-            result = result + np.sum(np.real(g))
-        return result
-
     with quiet():
-        second = npgrad.grad(summed, argnums=argnums)(*args)
+        second = summed_gradient_twice(row)
     for k, (g, want) in enumerate(zip(second, row.second, strict=True)):
         if want is not None:
             same(f"{row.name}: second gradient {k}", g, want)
