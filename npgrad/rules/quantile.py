@@ -178,7 +178,7 @@ def at_once(y: Any, q: Any, weights: Any, where: Any) -> bool:
     return weights is None and where is NoValue and not np.isnan(y).any()
 
 
-def sorted_lines(a: Any, q: Any, axis: Any, method: str) -> tuple[Any, ...]:
+def sorted_lines(a: Any, q: Any, axis: Any, method: Any) -> tuple[Any, ...]:
     """The lines of `a` as rows, the order of each, and what `ranks` gives for all of `q`."""
     line = in_front(a, axis, a.shape)
     rows = line.reshape((line.shape[0], -1)).T
