@@ -89,9 +89,11 @@ class Forward:
     def _apart(self, result: Any, node: Node, given: list[Any]) -> Any:
         """`result`, copied if it is a buffer that later writes change, or a view of one."""
         for parent, tangent in zip(node.parents, given, strict=True):
-            if tangent is not None and parent is not None and parent.id in self.buffers:
-                if result is tangent or backend.is_view(_plain(result), _plain(tangent)):
-                    return result.copy()
+            changing = tangent is not None and parent is not None and parent.id in self.buffers
+            if changing and (
+                result is tangent or backend.is_view(_plain(result), _plain(tangent))
+            ):
+                return result.copy()
         return result
 
     def _looped(self, op: Op, node: Node, given: list[Any], kept: tuple[Any, ...]) -> Any:

@@ -394,9 +394,9 @@ def wrapped(value: Any) -> Any:
     if isinstance(value, (tuple, list)):
         items = [wrapped(item) for item in value]
         return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
-    if (backend.is_array(value) or backend.is_scalar(value)) and hasattr(value, "dtype"):
-        if backend.is_inexact(value.dtype) and type(value) is not GradArray:
-            return GradArray(value, None)
+    plain = type(value) is not GradArray and (backend.is_array(value) or backend.is_scalar(value))
+    if plain and hasattr(value, "dtype") and backend.is_inexact(value.dtype):
+        return GradArray(value, None)
     return value
 
 
