@@ -15,6 +15,7 @@ from .graph.modes import debug as debug
 from .graph.modes import no_grad as no_grad
 from .graph.store import GradStore as GradStore
 from .tape import Tape as Tape
+from .transforms.checkpoint import checkpoint as checkpoint
 from .transforms.custom import primitive as primitive
 from .transforms.forward import jvp as jvp
 from .transforms.forward import linearize as linearize

@@ -1,10 +1,9 @@
 """`primitive`: a function with derivative rules of its own.
 
 The function runs on plain arrays, so it may be anything: an njit function, a C extension, a solver.
-Here is which rule
-serves which argument; `calls` takes a call apart and checks what a rule returned. Recording
-and sweeping are the graph's business: a call is recorded as a function of one sequence, the
-arrays found in its arguments.
+Here is which rule serves which argument; `calls` takes a call apart and checks what a rule returned.
+Recording and sweeping are the graph's business: a call is recorded as a function of one sequence,
+the arrays found in its arguments.
 """
 
 from __future__ import annotations
