@@ -33,14 +33,62 @@ LARGEST = 160
 WIDTH = 512
 
 
-@njit(fastmath={"contract", "nsz"})
-def _forward(start, stop, x, w, phase, offset, groups, row, y):  # type: ignore[no-untyped-def]
-    """Images and groups ``start <= n groups + group < stop``.
+@njit()
+def _border(planes, frame, lines):  # type: ignore[no-untyped-def]
+    """Planes (c, h, w) of one image into `lines` (c, phases, rows * row), zeros around them.
 
-    x is (n, c, phases, line), w (o, c, taps), y (n, o, height, width), `row` the length of a row.
+    Entry (r, q) stands at (r step + top, q step + left) of the bordered plane.
     """
+    top, left, step, stride, rows, row = frame
+    sh, sw = stride
+    height, width = planes.shape[1:]
+    for c in range(planes.shape[0]):
+        lines[c] = 0
+        for r in range(height):
+            p = r * step[0] + top
+            if p < 0 or p // sh >= rows:
+                continue
+            for b in range(sw):
+                # columns of the border with remainder b: column k sw + b holds entry q
+                to = lines[c, p % sh * sw + b, p // sh * row : (p // sh + 1) * row]
+                if step[1] == 1:
+                    k0 = max(0, -((b - left) // sw))
+                    k1 = min(row, (width - 1 + left - b) // sw + 1)
+                    if k1 <= k0:
+                        continue
+                    inner = to[k0:k1]
+                    source = planes[c, r, k0 * sw + b - left :]
+                    if sw == 1:
+                        for k in range(inner.size):
+                            inner[k] = source[k]
+                    else:
+                        for k in range(inner.size):
+                            inner[k] = source[k * sw]
+                else:  # only with sw = 1
+                    q0 = max(0, -(left // step[1]))
+                    q1 = min(width, (row - 1 - left) // step[1] + 1)
+                    if q1 <= q0:
+                        continue
+                    source = planes[c, r, q0:q1]
+                    inner = to[q0 * step[1] + left :]
+                    for k in range(source.size):
+                        inner[k * step[1]] = source[k]
+
+
+@njit()
+def _empty_lines(channels, frame, x):  # type: ignore[no-untyped-def]
+    """Room for the lines of `channels` planes; a line ends in a spare row."""
+    _, _, _, stride, rows, row = frame
+    return np.empty((channels, stride[0] * stride[1], (rows + 1) * row), x.dtype)
+
+
+@njit(fastmath={"contract", "nsz"})
+def _forward(start, stop, x, w, phase, offset, groups, frame, y):  # type: ignore[no-untyped-def]
+    """Images and groups ``start <= n groups + group < stop``; w is (o, c, taps)."""
+    row = frame[-1]
     out = y.shape[1] // groups
     channels, taps = w.shape[1:]
+    bordered = _empty_lines(channels, frame, x)
     height, width = y.shape[2:]
     zero = y.dtype.type(0)
     sums = np.empty(4 * WIDTH, y.dtype)
@@ -49,6 +97,7 @@ def _forward(start, stop, x, w, phase, offset, groups, row, y):  # type: ignore[
     for item in range(start, stop):
         n = item // groups
         group = item % groups
+        _border(x[n, group * channels : (group + 1) * channels], frame, bordered)
         for o in range(group * out, (group + 1) * out, 4):
             # a filter beyond the group's last repeats it, and is not stored
             last = (group + 1) * out - 1
@@ -61,7 +110,7 @@ def _forward(start, stop, x, w, phase, offset, groups, row, y):  # type: ignore[
                 for q in range(4 * WIDTH):
                     sums[q] = zero
                 for c in range(channels):
-                    lines = x[n, group * channels + c]
+                    lines = bordered[c]
                     for t in range(0, taps - 2, 3):
                         place = begin + offset[t]
                         s0 = lines[phase[t], place : place + count]
@@ -116,17 +165,20 @@ def _forward(start, stop, x, w, phase, offset, groups, row, y):  # type: ignore[
 
 
 @njit(fastmath={"contract", "nsz"})
-def _forward_nine(start, stop, x, w, phase, offset, groups, row, y):  # type: ignore[no-untyped-def]
+def _forward_nine(start, stop, x, w, phase, offset, groups, frame, y):  # type: ignore[no-untyped-def]
     """`_forward` for one filter of nine taps a group: nothing is stored between the taps."""
+    row = frame[-1]
     channels = w.shape[1]
+    bordered = _empty_lines(channels, frame, x)
     height, width = y.shape[2:]
     length = (height - 1) * row + width
     plane = np.empty(height * row, y.dtype)
     for item in range(start, stop):
         n = item // groups
         o = item % groups
+        _border(x[n, o * channels : (o + 1) * channels], frame, bordered)
         for c in range(channels):
-            lines = x[n, o * channels + c]
+            lines = bordered[c]
             x0 = lines[phase[0], offset[0] : offset[0] + length]
             x1 = lines[phase[1], offset[1] : offset[1] + length]
             x2 = lines[phase[2], offset[2] : offset[2] + length]
@@ -152,29 +204,36 @@ def _forward_nine(start, stop, x, w, phase, offset, groups, row, y):  # type: ig
 
 
 @njit(fastmath={"contract", "reassoc", "nsz"})
-def _weight(start, stop, g, x, phase, offset, groups, parts):  # type: ignore[no-untyped-def]
+def _weight(start, stop, g, x, phase, offset, groups, frame, parts):  # type: ignore[no-untyped-def]
     """The cotangent of the filters from an image and a group, in ``parts[n]`` (o, c, taps).
 
-    g is (n, o, line) in rows as long as those of x, zeros between them.
+    The rows of g are set apart like those of x, with zeros between them.
     """
+    row = frame[-1]
     out = g.shape[1] // groups
     channels, taps = parts.shape[2:]
-    length = g.shape[2]
+    length = g.shape[2] * row
+    plain = (0, 0, (1, 1), (1, 1), g.shape[2], row)
+    bordered = _empty_lines(channels, frame, x)
+    given = _empty_lines(out, plain, g)
     zero = g.dtype.type(0)
     for item in range(start, stop):
         n = item // groups
         group = item % groups
-        for o in range(group * out, (group + 1) * out, 4):
-            last = (group + 1) * out - 1
+        first = group * out
+        _border(x[n, group * channels : (group + 1) * channels], frame, bordered)
+        _border(g[n, first : first + out], plain, given)
+        for o in range(first, first + out, 4):
+            last = first + out - 1
             o1 = min(o + 1, last)
             o2 = min(o + 2, last)
             o3 = min(o + 3, last)
-            g0 = g[n, o]
-            g1 = g[n, o1]
-            g2 = g[n, o2]
-            g3 = g[n, o3]
+            g0 = given[o - first, 0, :length]
+            g1 = given[o1 - first, 0, :length]
+            g2 = given[o2 - first, 0, :length]
+            g3 = given[o3 - first, 0, :length]
             for c in range(channels):
-                lines = x[n, group * channels + c]
+                lines = bordered[c]
                 for t in range(0, taps - 2, 3):
                     s0 = lines[phase[t], offset[t] : offset[t] + length]
                     s1 = lines[phase[t + 1], offset[t + 1] : offset[t + 1] + length]
@@ -222,17 +281,23 @@ def _weight(start, stop, g, x, phase, offset, groups, parts):  # type: ignore[no
 
 
 @njit(fastmath={"contract", "reassoc", "nsz"})
-def _weight_nine(start, stop, g, x, phase, offset, groups, parts):  # type: ignore[no-untyped-def]
+def _weight_nine(start, stop, g, x, phase, offset, groups, frame, parts):  # type: ignore[no-untyped-def]
     """`_weight` for one filter of nine taps a group: nine sums in one pass over g."""
+    row = frame[-1]
     channels = parts.shape[2]
-    length = g.shape[2]
+    length = g.shape[2] * row
+    plain = (0, 0, (1, 1), (1, 1), g.shape[2], row)
+    bordered = _empty_lines(channels, frame, x)
+    given = _empty_lines(1, plain, g)
     zero = g.dtype.type(0)
     for item in range(start, stop):
         n = item // groups
         o = item % groups
-        line = g[n, o]
+        _border(x[n, o * channels : (o + 1) * channels], frame, bordered)
+        _border(g[n, o : o + 1], plain, given)
+        line = given[0, 0, :length]
         for c in range(channels):
-            lines = x[n, o * channels + c]
+            lines = bordered[c]
             x0 = lines[phase[0], offset[0] : offset[0] + length]
             x1 = lines[phase[1], offset[1] : offset[1] + length]
             x2 = lines[phase[2], offset[2] : offset[2] + length]
@@ -259,47 +324,6 @@ def _weight_nine(start, stop, g, x, phase, offset, groups, parts):  # type: igno
             to[5], to[6], to[7], to[8] = t5, t6, t7, t8
 
 
-@njit()
-def _border(start, stop, x, top, left, step, stride, rows, row, xp):  # type: ignore[no-untyped-def]
-    """Planes ``start <= n < stop`` of x (n, h, w) into xp (n, phases, rows * row), zeros around.
-
-    Entry (r, q) of x stands at (r step + top, q step + left) of the bordered plane.
-    """
-    sh, sw = stride
-    height, width = x.shape[1:]
-    for n in range(start, stop):
-        xp[n] = 0
-        for r in range(height):
-            p = r * step[0] + top
-            if p < 0 or p // sh >= rows:
-                continue
-            for b in range(sw):
-                # columns of the border with remainder b: column k sw + b holds entry q
-                to = xp[n, p % sh * sw + b, p // sh * row : (p // sh + 1) * row]
-                if step[1] == 1:
-                    k0 = max(0, -((b - left) // sw))
-                    k1 = min(row, (width - 1 + left - b) // sw + 1)
-                    if k1 <= k0:
-                        continue
-                    inner = to[k0:k1]
-                    source = x[n, r, k0 * sw + b - left :]
-                    if sw == 1:
-                        for k in range(inner.size):
-                            inner[k] = source[k]
-                    else:
-                        for k in range(inner.size):
-                            inner[k] = source[k * sw]
-                else:  # only with sw = 1
-                    q0 = max(0, -(left // step[1]))
-                    q1 = min(width, (row - 1 - left) // step[1] + 1)
-                    if q1 <= q0:
-                        continue
-                    source = x[n, r, q0:q1]
-                    inner = to[q0 * step[1] + left :]
-                    for k in range(source.size):
-                        inner[k * step[1]] = source[k]
-
-
 class _Lines:
     """Where the taps of a filter stand in the lines of bordered planes."""
 
@@ -312,32 +336,25 @@ class _Lines:
         self.phase = i * dh % sh * sw + j * dw % sw
         self.offset = i * dh // sh * self.row + j * dw // sw
 
-    def lines(self, x: Array, top: int, left: int, step: tuple[int, int] = (1, 1)) -> Array:
-        """`x` in its border: (n, c, phases, line). The line ends in a spare row, never used."""
-        n, channels = x.shape[:2]
-        sh, sw = self.stride
-        xp = np.empty((n, channels, sh * sw, (self.rows + 1) * self.row), x.dtype)
-        planes = x.reshape(n * channels, *x.shape[2:])
-        to = xp.reshape(n * channels, *xp.shape[2:])
-        arguments = (top, left, step, self.stride, self.rows, self.row, to)
-        spread(_border, len(planes), xp[0, 0].size * 0.3, planes, *arguments)
-        return xp
+    def frame(self, top: int, left: int, step: tuple[int, int] = (1, 1)) -> tuple[Any, ...]:
+        """How `_border` places an image."""
+        return top, left, step, self.stride, self.rows, self.row
 
 
 def forward(x: Array, w: Array, geometry: Any, size: Shape) -> Array:
     """The convolution."""
     lines = _Lines(size, w.shape, geometry)
-    return _run(lines.lines(x, geometry.top, geometry.left), w, lines, geometry.groups, size)
+    return _run(x, w, lines, lines.frame(geometry.top, geometry.left), geometry.groups, size)
 
 
-def _run(xp: Array, w: Array, lines: _Lines, groups: int, size: Shape) -> Array:
-    """The convolution of bordered images."""
-    y = np.empty((len(xp), len(w), *size), xp.dtype)
+def _run(x: Array, w: Array, lines: _Lines, frame: Any, groups: int, size: Shape) -> Array:
+    """The convolution of images placed in `frame`."""
+    y = np.empty((len(x), len(w), *size), x.dtype)
     taps = w.reshape(len(w), w.shape[1], -1)
     kernel = _forward_nine if len(w) == groups and taps.shape[2] == 9 else _forward
     cost = y[0].size / groups * w[0].size * 0.05
-    arguments = (xp, taps, lines.phase, lines.offset, groups, lines.row, y)
-    spread(kernel, len(xp) * groups, cost, *arguments)
+    arguments = (x, taps, lines.phase, lines.offset, groups, frame, y)
+    spread(kernel, len(x) * groups, cost, *arguments)
     return y
 
 
@@ -351,19 +368,17 @@ def grad_input(g: Array, w: Array, shape: Shape, geometry: Any) -> Array:
     lines = _Lines(shape[2:], w.shape, geometry._replace(stride=(1, 1)))
     # entry (p, q) of g belongs at (p sh - top, q sw - left) of x, less the reach of the filter
     top, left = dh * (height - 1) - geometry.top, dw * (width - 1) - geometry.left
-    return _run(lines.lines(g, top, left, geometry.stride), flipped, lines, groups, shape[2:])
+    frame = lines.frame(top, left, geometry.stride)
+    return _run(g, flipped, lines, frame, groups, shape[2:])
 
 
 def grad_weight(g: Array, x: Array, shape: Shape, geometry: Any) -> Array:
     """The transpose in w; images are summed in order."""
     groups = geometry.groups
     lines = _Lines(g.shape[2:], shape, geometry)
-    xp = lines.lines(x, geometry.top, geometry.left)
-    rows = np.zeros((*g.shape[:3], lines.row), g.dtype)
-    rows[..., : g.shape[3]] = g
     parts = np.empty((len(g), *shape[:2], shape[2] * shape[3]), g.dtype)
     kernel = _weight_nine if shape[0] == groups and parts.shape[3] == 9 else _weight
     cost = g[0].size / groups * shape[1] * parts.shape[3] * 0.05
-    arguments = (rows.reshape(*g.shape[:2], -1), xp, lines.phase, lines.offset, groups, parts)
-    spread(kernel, len(g) * groups, cost, *arguments)
+    frame = lines.frame(geometry.top, geometry.left)
+    spread(kernel, len(g) * groups, cost, g, x, lines.phase, lines.offset, groups, frame, parts)
     return np.sum(parts, axis=0).reshape(shape)
