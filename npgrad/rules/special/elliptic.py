@@ -111,7 +111,7 @@ smooth(
 
 
 def jacobi_u(m: Any, y: tuple[Any, Any, Any, Any]) -> tuple[Any, Any, Any, Any]:
-    """sn' = cn dn, cn' = -sn dn, dn' = -m sn cn, am' = dn: 22.13.1 and 22.16.3."""  # noqa: D403
+    """Of sn, cn, dn and am: cn dn, -sn dn, -m sn cn and dn, 22.13.1 and 22.16.3."""
     s, c, d, _ = y
     return c * d, -s * d, -m * s * c, d
 
