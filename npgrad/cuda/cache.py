@@ -46,7 +46,10 @@ def toolchain() -> str:
 
 @functools.cache
 def _intrinsics_digest() -> str:
-    return hashlib.sha256(Path(__file__).with_name("intrinsics.py").read_bytes()).hexdigest()
+    digest = hashlib.sha256()
+    for name in ("intrinsics.py", "products.py"):
+        digest.update(Path(__file__).with_name(name).read_bytes())
+    return digest.hexdigest()
 
 
 def key(program: Any, capability: tuple[int, int]) -> str:

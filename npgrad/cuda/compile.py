@@ -37,6 +37,16 @@ def _scope() -> dict[str, Any]:
     return scope
 
 
+@functools.cache
+def _macro(name: str) -> Any:
+    """An intrinsic whose name carries its sizes."""
+    from . import intrinsics, products
+
+    if name.startswith("copies_"):
+        return intrinsics.copies(*(int(n) for n in name.split("_")[1:]))
+    return products.make(name)
+
+
 def _signature(names: tuple[str, ...]) -> Any:
     from numba.cuda import types
 
@@ -50,8 +60,8 @@ def _signature(names: tuple[str, ...]) -> Any:
 def ptx(program: Any, capability: tuple[int, int]) -> str:
     """PTX text of a program for one compute capability."""
     scope = dict(_scope())
-    for name, sizes in generated(program.source):
-        scope[name] = scope["copies"](*sizes)
+    for name in generated(program.source):
+        scope[name] = _macro(name)
     exec(compile(program.source, f"<npgrad {program.name}>", "exec"), scope)
     bounds = program.threads if program.blocks is None else (program.threads, program.blocks)
     with warnings.catch_warnings():

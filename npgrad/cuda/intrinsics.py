@@ -216,6 +216,11 @@ F, D, H, I, U, L = (
 load4_f32 = _asm("load4_f32", F, ["global"], "ld.global.nc.v4.f32 {$0,$1,$2,$3}, [$4];", count=4)
 load2_f64 = _asm("load2_f64", D, ["global"], "ld.global.nc.v2.f64 {$0,$1}, [$2];", count=2)
 load4_u32 = _asm("load4_u32", U, ["global"], "ld.global.nc.v4.u32 {$0,$1,$2,$3}, [$4];", count=4)
+# read once and not again: leave the caches to others
+once4_f32 = _asm(
+    "once4_f32", F, ["global"], "ld.global.nc.L1::no_allocate.v4.f32 {$0,$1,$2,$3}, [$4];", count=4
+)
+once1_f32 = _asm("once1_f32", F, ["global"], "ld.global.nc.L1::no_allocate.f32 $0, [$1];")
 # the same, not moved past a barrier: prefetch of the next row
 ahead4_f32 = _asm(
     "ahead4_f32", F, ["global"], "ld.global.nc.v4.f32 {$0,$1,$2,$3}, [$4];", count=4, memory=True
@@ -360,6 +365,9 @@ warp_sync = _asm("warp_sync", None, [], "bar.warp.sync 0xffffffff;", memory=True
 popcount = _asm("popcount", I, [I], "popc.b32 $0, $1;")
 lowest_bit = _asm("lowest_bit", I, [I], "{ .reg .b32 t; brev.b32 t, $1; bfind.shiftamt.u32 $0, t; }")
 
+# ---- a barrier of some warps of a block: number 1..15, threads a multiple of 32
+barrier_some = _asm("barrier_some", None, [I, I], "bar.sync $0, $1;", memory=True)
+
 # ---- bits
 bits_of = _asm("bits_of", I, [F], "mov.b32 $0, $1;")
 float_of = _asm("float_of", F, [I], "mov.b32 $0, $1;")
@@ -390,12 +398,8 @@ def copies(size: int, count: int, shared_step: int, global_step: int) -> Any:
         f"cp.async.{way}.shared.global [$0+{4 * j * shared_step}], [$1+{4 * j * global_step}], {size}, $2;"
         for j in range(count)
     )
-    return _asm(copies_name(size, count, shared_step, global_step), None, ["shared", "global", I], text, memory=True)
-
-
-def copies_name(size: int, count: int, shared_step: int, global_step: int) -> str:
-    """The name under which a kernel's source calls `copies`."""
-    return f"copies_{size}_{count}_{shared_step}_{global_step}"
+    name = f"copies_{size}_{count}_{shared_step}_{global_step}"
+    return _asm(name, None, ["shared", "global", I], text, memory=True)
 
 
 def _mma_tf32() -> Any:

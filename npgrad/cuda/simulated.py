@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import re
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -48,7 +49,7 @@ def _stores(width: int) -> Any:
     return store
 
 
-load4_f32 = ahead4_f32 = again4_f32 = get4_f32 = load4_u32 = _loads(4)
+load4_f32 = once4_f32 = ahead4_f32 = again4_f32 = get4_f32 = load4_u32 = _loads(4)
 load2_f64 = get2_f32 = _loads(2)
 store4_f32 = put4_f32 = _stores(4)
 store2_f64 = put2_f32 = _stores(2)
@@ -58,7 +59,7 @@ def load1_f32(array: Any, index: int) -> Any:
     return array[index]
 
 
-load1_f64 = load1_i64 = load1_i32 = load1_f32
+load1_f64 = once1_f32 = load1_i64 = load1_i32 = load1_f32
 
 
 def store1_f32(array: Any, index: int, value: Any) -> None:
@@ -219,6 +220,15 @@ def warp_sync() -> None:
     _exchange(None)
 
 
+def barrier_some(number: int, count: int) -> None:
+    manager: Any = threading.current_thread()._manager  # type: ignore[attr-defined]
+    with _memory_lock:
+        if not hasattr(manager, "some"):
+            manager.some = {}
+        barrier = manager.some.setdefault(int(number), threading.Barrier(int(count)))
+    barrier.wait(timeout=120)
+
+
 def popcount(value: Any) -> int:
     return (int(value) & 0xFFFFFFFF).bit_count()
 
@@ -300,6 +310,119 @@ def mma_tf32(*operands: Any) -> Any:
     )
 
 
+# ---- the macros of `products`, written out
+
+
+def _multiply(sums: Any, first: int, a: list[Any], b: list[Any], triple: int) -> None:
+    """The product of one fragment pair, split in three or rounded."""
+    if triple:
+        low_a = [v - tf32_cut(v) for v in a]
+        low_b = [v - tf32_cut(v) for v in b]
+        rounds = [(low_a, b), (a, low_b), (a, b)]
+    else:
+        rounds = [([tf32_operand(v) for v in a], [tf32_operand(v) for v in b])]
+    for left, right in rounds:
+        sums[first : first + 4] = mma_tf32(*sums[first : first + 4], *left, *right)
+
+
+def _tile_put(mt: int, nt: int, pitch: int) -> Any:
+    def run(sums: Any, shared: Any, at: int) -> None:
+        for i, n, h, e in np.ndindex(mt, nt, 2, 2):
+            shared[at + (i * 16 + 8 * h) * pitch + n * 8 + e] = sums[(i * nt + n) * 4 + 2 * h + e]
+
+    return run
+
+
+def _tile_products(mt: int, nt: int, triple: int, half: int) -> Any:
+    def run(sums: Any, shared: Any, weights: int, patch: int, pixels: Any) -> None:
+        for n in range(nt):
+            b = [shared[patch + pixels[n] + k * half] for k in (0, 1)]
+            for i in range(mt):
+                a = [shared[weights + 128 * i + j] for j in range(4)]
+                _multiply(sums, (i * nt + n) * 4, a, b, triple)
+
+    return run
+
+
+def _weight_step(*sizes: int) -> Any:
+    mt, ng, fr, ks, stride, dilation, pitch, plane, row, shift, triple = sizes
+
+    def run(sums: Any, shared: Any, a_at: int, b_at: int) -> None:
+        for i in range(mt):
+            top, bottom = a_at + i * 16 * pitch, a_at + (i * 16 + 8) * pitch
+            a = [shared[top], shared[bottom], shared[top + 1], shared[bottom + 1]]
+            for g in range(ng):
+                for r in range(fr):
+                    for s in range(ks):
+                        at = b_at + g * 8 * plane + r * row + shift + s * dilation
+                        b = [shared[at], shared[at + stride]]
+                        _multiply(sums, (((g * fr + r) * ks + s) * mt + i) * 4, a, b, triple)
+
+    return run
+
+
+def _weight_load(*sizes: int) -> Any:
+    def run(kept: Any, shared: Any, a_at: int, b_at: int) -> None:
+        kept[0], kept[1] = a_at, b_at  # the twin remembers where, not what: shared memory does not change meanwhile
+
+    return run
+
+
+def _weight_ahead(*sizes: int) -> Any:
+    step = _weight_step(*sizes)
+
+    def run(sums: Any, kept: Any, shared: Any, a_at: int, b_at: int) -> None:
+        step(sums, shared, int(kept[0]), int(kept[1]))
+        kept[0], kept[1] = a_at, b_at
+
+    return run
+
+
+def _weight_store(mt: int, ng: int, fr: int, ks: int, outputs: int, channels: int) -> Any:
+    def run(sums: Any, part: Any, home: int, m0: int, n0: int) -> None:
+        for g, r, s, a, i in np.ndindex(ng, fr, ks, mt, 4):
+            m, c = m0 + a * 16 + 8 * (i // 2), n0 + g * 8 + i % 2
+            if m < outputs and c < channels:
+                at = ((r * ks + s) * outputs + m) * channels + c
+                part[home + at] = sums[(((g * fr + r) * ks + s) * mt + a) * 4 + i]
+
+    return run
+
+
+def _clear(count: int) -> Any:
+    def run(sums: Any) -> None:
+        sums[:count] = 0
+
+    return run
+
+
+def _flush(count: int) -> Any:
+    def run(total: Any, sums: Any) -> None:
+        total[:count] += sums[:count]
+        sums[:count] = 0
+
+    return run
+
+
+_MAKERS = {
+    "copies": copies,
+    "tile_products": _tile_products,
+    "tile_put": _tile_put,
+    "weight_step": _weight_step,
+    "weight_load": _weight_load,
+    "weight_ahead": _weight_ahead,
+    "weight_store": _weight_store,
+    "clear": _clear,
+    "flush": _flush,
+}
+
+
+def _macro(name: str) -> Any:
+    """The twin of a sized intrinsic."""
+    stem = next(m for m in _MAKERS if re.fullmatch(rf"{m}(_\d+)+", name))
+    return _MAKERS[stem](*(int(n) for n in name[len(stem) + 1 :].split("_")))
+
+
 # ---- launching
 
 
@@ -320,8 +443,8 @@ def run(program: Any, grid: tuple[int, ...], args: tuple[Any, ...]) -> None:
         uint32=uint32,
     )
     text = program.source.replace(", alignment=16", "")
-    for name, sizes in generated(text):
-        scope[name] = copies(*sizes)
+    for name in generated(text):
+        scope[name] = _macro(name)
     exec(compile(text, f"<{program.name}>", "exec"), scope)
     kernel = cuda.jit(scope[program.name])
     flat = [a.reshape(-1) if isinstance(a, np.ndarray) else a for a in args]
@@ -356,6 +479,8 @@ def _barriers() -> Iterator[None]:
                 manager.barrier.abort()
                 for warp in getattr(manager, "warps", {}).values():
                     warp.barrier.abort()
+                for barrier in getattr(manager, "some", {}).values():
+                    barrier.abort()
 
         points = np.ndindex(*manager._block_dim)
         threads = [

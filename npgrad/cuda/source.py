@@ -42,10 +42,23 @@ ELEMENTS = {
 }
 
 
-def generated(text: str) -> list[tuple[str, tuple[int, ...]]]:
-    """Names ``copies_SIZE_COUNT_STEP_STEP`` that a source uses, with their numbers: intrinsics made on demand."""
-    names = sorted(set(re.findall(r"\bcopies_\d+_\d+_\d+_\d+\b", text)))
-    return [(name, tuple(int(n) for n in name.split("_")[1:])) for name in names]
+# families of intrinsics whose names carry their sizes: STEM_INT_INT_...
+MACROS = (
+    "copies",
+    "tile_products",
+    "tile_put",
+    "weight_step",
+    "weight_load",
+    "weight_ahead",
+    "weight_store",
+    "clear",
+    "flush",
+)
+
+
+def generated(text: str) -> list[str]:
+    """Names of the sized intrinsics that a source calls; they are made on demand."""
+    return sorted(set(re.findall(rf"\b(?:{'|'.join(MACROS)})(?:_\d+)+\b", text)))
 
 
 class Writer:
@@ -88,11 +101,14 @@ def lanes_reduce(w: Writer, names: Sequence[str], width: int, combine: str = "ad
         step //= 2
 
 
-def block_reduce(w: Writer, names: Sequence[str], threads: int, combine: str = "add") -> None:
+def block_reduce(
+    w: Writer, names: Sequence[str], threads: int, combine: str = "add", groups: int = 1
+) -> None:
     """Reduce `names` over `threads` threads; every thread ends with the result.
 
     One warp or less: shuffles. More: each warp leaves its result in ``red`` (two halves used in turn, so one barrier a
-    reduction is enough), then every warp reads all of them. The writer's kernel declares ``red`` and ``half``.
+    reduction is enough), then every warp reads all of them. The writer's kernel declares ``red`` and ``half``; with several
+    `groups` of `threads` in a block, ``group`` and ``warp`` (within the group), and each group has a barrier of its own.
     """
     lanes_reduce(w, names, min(threads, 32), combine)
     if threads <= 32:
@@ -100,11 +116,14 @@ def block_reduce(w: Writer, names: Sequence[str], threads: int, combine: str = "
     warps = threads // 32
     padded = power_of_two_at_least(warps)
     neutral = "float32(0)" if combine == "add" else "float32(-math.inf)"
-    w(f"red_at = half * {len(names) * warps}")
+    if groups == 1:
+        w(f"red_at = half * {len(names) * warps}")
+    else:
+        w(f"red_at = (half + group * int32(2)) * {len(names) * warps}")
     with w.block("if lane == 0:"):
         for i, name in enumerate(names):
             w(f"red[red_at + {i * warps} + warp] = {name}")
-    w("cuda.syncthreads()")
+    w("cuda.syncthreads()" if groups == 1 else f"barrier_some(group + int32(1), int32({threads}))")
     w(f"peer = lane & {padded - 1}")
     for i, name in enumerate(names):
         w(f"{name} = red[red_at + {i * warps} + peer] if peer < {warps} else {neutral}")

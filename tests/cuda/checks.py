@@ -14,6 +14,9 @@ import numpy as np
 from npgrad.cuda import simulated
 from npgrad.cuda.kernels import (
     batch_norm,
+    conv2d_grad_bias,
+    conv2d_grad_input,
+    conv2d_grad_weight,
     embedding,
     gather,
     group_norm,
@@ -62,14 +65,22 @@ class Inputs:
     def __init__(self, seed: int, kind: str, put: Move) -> None:
         self.random, self.kind, self.put = np.random.default_rng(seed), kind, put
 
-    def new(self, *shape: int, shift: float = 0.0, kind: str | None = None) -> tuple[Any, np.ndarray]:
+    def new(
+        self, *shape: int, shift: float = 0.0, kind: str | None = None
+    ) -> tuple[Any, np.ndarray]:
         kind = kind or self.kind
         words = encode(self.random.standard_normal(shape) + shift, kind)
         return self.put(words), decode(words, kind)
 
 
 def check_layer_norm(
-    shape: tuple[int, ...], kind: str, put: Move, get: Move, *, weight: bool = True, deterministic: bool = False
+    shape: tuple[int, ...],
+    kind: str,
+    put: Move,
+    get: Move,
+    *,
+    weight: bool = True,
+    deterministic: bool = False,
 ) -> None:
     inputs = Inputs(1, kind, put)
     x, x64 = inputs.new(*shape, shift=0.5)
@@ -96,7 +107,13 @@ def check_layer_norm(
 
 
 def check_rms_norm(
-    shape: tuple[int, ...], kind: str, put: Move, get: Move, *, weight: bool = True, deterministic: bool = False
+    shape: tuple[int, ...],
+    kind: str,
+    put: Move,
+    get: Move,
+    *,
+    weight: bool = True,
+    deterministic: bool = False,
 ) -> None:
     inputs = Inputs(2, kind, put)
     x, x64 = inputs.new(*shape)
@@ -113,7 +130,9 @@ def check_rms_norm(
         assert error(get(dw), want_dw) < 1e-5
 
 
-def check_softmax(shape: tuple[int, ...], kind: str, put: Move, get: Move, *, log: bool = False) -> None:
+def check_softmax(
+    shape: tuple[int, ...], kind: str, put: Move, get: Move, *, log: bool = False
+) -> None:
     module = log_softmax if log else softmax
     inputs = Inputs(3, kind, put)
     x, x64 = inputs.new(*shape)
@@ -127,7 +146,14 @@ def check_softmax(shape: tuple[int, ...], kind: str, put: Move, get: Move, *, lo
 
 
 def check_group_norm(
-    shape: tuple[int, ...], groups: int, kind: str, put: Move, get: Move, *, weight: bool = True, deterministic: bool = False
+    shape: tuple[int, ...],
+    groups: int,
+    kind: str,
+    put: Move,
+    get: Move,
+    *,
+    weight: bool = True,
+    deterministic: bool = False,
 ) -> None:
     inputs = Inputs(4, kind, put)
     x, x64 = inputs.new(*shape, shift=0.5)
@@ -137,14 +163,18 @@ def check_group_norm(
     y, mean, rstd = group_norm.forward(x, groups, w, b, kind=kind)
     want_y, want_mean, want_rstd = group_norm.reference_forward(x64, groups, w64, b64)
     assert error(decode(get(y), kind), want_y) < TOLERANCE[kind]
-    dx, dw, db = group_norm.backward(g, x, mean, rstd, groups, w, kind=kind, deterministic=deterministic)
+    dx, dw, db = group_norm.backward(
+        g, x, mean, rstd, groups, w, kind=kind, deterministic=deterministic
+    )
     want = group_norm.reference_backward(g64, x64, want_mean, want_rstd, groups, w64)
     assert error(decode(get(dx), kind), want[0]) < TOLERANCE[kind]
     assert error(get(dw), want[1]) < 1e-5
     assert error(get(db), want[2]) < 1e-5
 
 
-def check_batch_norm(shape: tuple[int, ...], kind: str, put: Move, get: Move, *, weight: bool = True) -> None:
+def check_batch_norm(
+    shape: tuple[int, ...], kind: str, put: Move, get: Move, *, weight: bool = True
+) -> None:
     inputs = Inputs(5, kind, put)
     x, x64 = inputs.new(*shape, shift=0.5)
     g, g64 = inputs.new(*shape)
@@ -171,32 +201,52 @@ def make_index(random: Any, kind: str, limit: int, shape: Any) -> np.ndarray:
 
 
 def check_index_add(
-    count: int, width: int, rows: int, spread: str, put: Move, get: Move, *, deterministic: bool = False
+    count: int,
+    width: int,
+    rows: int,
+    spread: str,
+    put: Move,
+    get: Move,
+    *,
+    deterministic: bool = False,
 ) -> None:
     random = np.random.default_rng(6)
     index = make_index(random, spread, rows, count)
     source = random.standard_normal((count, width) if width else count).astype(np.float32)
     out = random.standard_normal((rows, width) if width else rows).astype(np.float32)
     want = index_add.reference(out.astype(np.float64), index, source.astype(np.float64))
-    found = get(index_add.add_into(put(out.copy()), put(index), put(source), deterministic=deterministic))
+    found = get(
+        index_add.add_into(put(out.copy()), put(index), put(source), deterministic=deterministic)
+    )
     # all equal: a sum of `count` float32 numbers in blocks
     assert error(found, want) < 1e-5
     if deterministic:
-        again = get(index_add.add_into(put(out.copy()), put(index), put(source), deterministic=True))
+        again = get(
+            index_add.add_into(put(out.copy()), put(index), put(source), deterministic=True)
+        )
         assert np.array_equal(found, again)
     small = get(index_add.add_into(put(out.copy()), put(index.astype(np.int32)), put(source)))
     assert error(small, want) < 1e-5
 
 
 def check_scatter_add(
-    rows: int, columns: int, count: int, spread: str, put: Move, get: Move, *, deterministic: bool = False
+    rows: int,
+    columns: int,
+    count: int,
+    spread: str,
+    put: Move,
+    get: Move,
+    *,
+    deterministic: bool = False,
 ) -> None:
     random = np.random.default_rng(7)
     index = make_index(random, spread, columns, (rows, count))
     source = random.standard_normal((rows, count)).astype(np.float32)
     out = random.standard_normal((rows, columns)).astype(np.float32)
     want = scatter_add.reference(out.astype(np.float64), index, source.astype(np.float64))
-    found = scatter_add.add_into(put(out.copy()), put(index), put(source), deterministic=deterministic)
+    found = scatter_add.add_into(
+        put(out.copy()), put(index), put(source), deterministic=deterministic
+    )
     assert error(get(found), want) < 1e-5
     want = gather.reference_backward(source.astype(np.float64), index, (rows, columns))
     assert error(get(gather.backward(put(source), put(index), (rows, columns))), want) < 1e-5
@@ -218,3 +268,38 @@ def check_embedding(tokens: tuple[int, ...], rows: int, width: int, put: Move, g
     g = random.standard_normal((*tokens, width) if width else tokens).astype(np.float32)
     want = embedding.reference_backward(g.astype(np.float64), index, rows)
     assert error(get(embedding.backward(put(g), put(index), rows)), want) < 1e-5
+
+
+def check_conv2d(
+    images: int,
+    shape: tuple[int, int, int],
+    outputs: int,
+    kernel: tuple[int, int],
+    put: Move,
+    get: Move,
+    *,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+    which: str = "input weight bias",
+) -> None:
+    """grad-input, grad-weight and grad-bias; float32-accurate to 2e-6, TF32 to 1e-3."""
+    random = np.random.default_rng(10)
+    pairs = [conv2d_grad_input.pair(v) for v in (stride, padding, dilation)]
+    size = conv2d_grad_input.output_size(shape[1:], kernel, *pairs)
+    x = random.standard_normal((images, *shape)).astype(np.float32)
+    w = random.standard_normal((outputs, shape[0] // groups, *kernel)).astype(np.float32)
+    g = random.standard_normal((images, outputs, *size)).astype(np.float32)
+    x64, w64, g64 = (v.astype(np.float64) for v in (x, w, g))
+    for tf32, tolerance in ((False, 2e-6), (True, 1e-3)):
+        if "input" in which:
+            want = conv2d_grad_input.reference(g64, w64, x.shape, *pairs, groups)
+            found = conv2d_grad_input.backward(put(g), put(w), x.shape, *pairs, groups, tf32=tf32)
+            assert error(get(found), want) < tolerance
+        if "weight" in which:
+            want = conv2d_grad_weight.reference(g64, x64, kernel, *pairs, groups)
+            found = conv2d_grad_weight.backward(put(g), put(x), kernel, *pairs, groups, tf32=tf32)
+            assert error(get(found), want) < tolerance
+    if "bias" in which:
+        assert error(get(conv2d_grad_bias.backward(put(g))), conv2d_grad_bias.reference(g64)) < 3e-6

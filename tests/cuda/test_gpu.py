@@ -11,9 +11,41 @@ from . import checks
 
 pytestmark = pytest.mark.gpu
 
-COLUMNS = [1, 2, 3, 7, 8, 16, 31, 33, 64, 100, 128, 129, 255, 260, 512, 768, 1000, 1023, 1024, 2048, 3000, 4096, 4100, 8192, 10001, 16384, 16388, 20000, 65536]
+COLUMNS = [
+    1,
+    2,
+    3,
+    7,
+    8,
+    16,
+    31,
+    33,
+    64,
+    100,
+    128,
+    129,
+    255,
+    260,
+    512,
+    768,
+    1000,
+    1023,
+    1024,
+    2048,
+    3000,
+    4096,
+    4100,
+    8192,
+    10001,
+    16384,
+    16388,
+    20000,
+    65536,
+]
 KINDS = ["float32", "float16", "bfloat16"]
-ROWS = [(c, "float32") for c in COLUMNS] + [(c, k) for k in KINDS[1:] for c in (1, 7, 128, 1000, 1023, 4096, 16384, 20008)]
+ROWS = [(c, "float32") for c in COLUMNS] + [
+    (c, k) for k in KINDS[1:] for c in (1, 7, 128, 1000, 1023, 4096, 16384, 20008)
+]
 
 
 def put(x: Any) -> Any:
@@ -70,7 +102,15 @@ def test_softmax(columns: int, kind: str, log: bool) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     ("shape", "groups"),
-    [((4, 64, 56, 56), 32), ((3, 256, 14, 14), 32), ((5, 6, 7, 3), 3), ((2, 8, 1), 4), ((2, 512, 7, 7), 1), ((2, 16, 64, 64), 2), ((300, 32, 5), 32)],
+    [
+        ((4, 64, 56, 56), 32),
+        ((3, 256, 14, 14), 32),
+        ((5, 6, 7, 3), 3),
+        ((2, 8, 1), 4),
+        ((2, 512, 7, 7), 1),
+        ((2, 16, 64, 64), 2),
+        ((300, 32, 5), 32),
+    ],
 )
 def test_group_norm(shape: tuple[int, ...], groups: int, kind: str, deterministic: bool) -> None:
     checks.check_group_norm(shape, groups, kind, put, get, deterministic=deterministic)
@@ -79,7 +119,17 @@ def test_group_norm(shape: tuple[int, ...], groups: int, kind: str, deterministi
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     "shape",
-    [(1000, 100), (4097, 128), (7, 3), (100, 1023), (8, 64, 56, 56), (16, 30, 7, 7), (5, 3, 11), (2, 1, 100, 100), (3000, 4, 2)],
+    [
+        (1000, 100),
+        (4097, 128),
+        (7, 3),
+        (100, 1023),
+        (8, 64, 56, 56),
+        (16, 30, 7, 7),
+        (5, 3, 11),
+        (2, 1, 100, 100),
+        (3000, 4, 2),
+    ],
 )
 def test_batch_norm(shape: tuple[int, ...], kind: str) -> None:
     checks.check_batch_norm(shape, kind, put, get)
@@ -89,7 +139,17 @@ def test_batch_norm(shape: tuple[int, ...], kind: str) -> None:
 @pytest.mark.parametrize("spread", ["uniform", "skewed", "equal"])
 @pytest.mark.parametrize(
     ("count", "width", "rows"),
-    [(100000, 64, 5000), (30000, 256, 700), (4000, 1024, 500), (5000, 1028, 77), (200000, 0, 30000), (50000, 3, 100), (20000, 20, 999), (1, 8, 4), (70000, 4, 1)],
+    [
+        (100000, 64, 5000),
+        (30000, 256, 700),
+        (4000, 1024, 500),
+        (5000, 1028, 77),
+        (200000, 0, 30000),
+        (50000, 3, 100),
+        (20000, 20, 999),
+        (1, 8, 4),
+        (70000, 4, 1),
+    ],
 )
 def test_index_add(count: int, width: int, rows: int, spread: str, deterministic: bool) -> None:
     checks.check_index_add(count, width, rows, spread, put, get, deterministic=deterministic)
@@ -98,7 +158,15 @@ def test_index_add(count: int, width: int, rows: int, spread: str, deterministic
 @pytest.mark.parametrize("spread", ["uniform", "skewed", "equal"])
 @pytest.mark.parametrize(
     ("rows", "columns", "count"),
-    [(500, 4096, 4096), (3000, 128, 128), (7, 33, 1000), (40, 20000, 777), (2, 100000, 5000), (1, 1, 5), (6, 1021, 31)],
+    [
+        (500, 4096, 4096),
+        (3000, 128, 128),
+        (7, 33, 1000),
+        (40, 20000, 777),
+        (2, 100000, 5000),
+        (1, 1, 5),
+        (6, 1021, 31),
+    ],
 )
 def test_scatter_add(rows: int, columns: int, count: int, spread: str) -> None:
     checks.check_scatter_add(rows, columns, count, spread, put, get)
@@ -168,7 +236,9 @@ def test_follows_current_stream_and_unaligned_views() -> None:
 def test_special_values_in_softmax() -> None:
     from npgrad.cuda.kernels import log_softmax, softmax
 
-    x = np.array([[0.0, -np.inf, 1.0, 2.0], [80.0, 90.0, -90.0, 100.0], [1e30, 0.0, -1e30, 1.0]], np.float32)
+    x = np.array(
+        [[0.0, -np.inf, 1.0, 2.0], [80.0, 90.0, -90.0, 100.0], [1e30, 0.0, -1e30, 1.0]], np.float32
+    )
     with np.errstate(all="ignore"):
         for module in (softmax, log_softmax):
             found = get(module.forward(put(x)))
@@ -187,3 +257,29 @@ def test_foreign_arrays_are_taken_without_a_copy() -> None:
     npgrad.cuda.synchronize()
     with pytest.raises(TypeError, match="to_device"):
         npgrad.cuda.array(np.ones(2))
+
+
+CONVOLUTIONS = [
+    (2, (16, 14, 14), 32, (3, 3), {"padding": 1}),
+    (3, (13, 9, 11), 21, (3, 3), {"padding": 1}),
+    (2, (3, 30, 30), 16, (7, 7), {"stride": 2, "padding": 3}),
+    (4, (64, 7, 7), 70, (1, 1), {}),
+    (2, (40, 12, 10), 24, (3, 3), {"stride": 2, "padding": 1}),
+    (2, (24, 15, 15), 24, (3, 3), {"padding": 2, "dilation": 2}),
+    (2, (12, 10, 10), 12, (3, 3), {"padding": 1, "groups": 12}),
+    (2, (12, 10, 8), 24, (5, 3), {"padding": (2, 0), "groups": 12}),
+    (2, (32, 8, 8), 64, (3, 3), {"padding": 1, "groups": 8}),
+    (2, (32, 9, 9), 32, (3, 3), {"padding": 1, "groups": 2}),
+    (1, (5, 17, 6), 7, (4, 2), {"stride": (3, 1), "padding": (1, 2), "dilation": (1, 2)}),
+    (2, (8, 6, 6), 9, (2, 2), {"stride": 3}),
+    (1, (2, 40, 300), 3, (3, 3), {"padding": 1}),
+    (1, (1, 20, 20), 1, (11, 11), {"padding": 5}),
+    (1, (4, 5, 5), 4, (1, 1), {"stride": 2, "padding": 1}),
+    (5, (8, 1, 1), 8, (1, 1), {}),
+]
+
+
+@pytest.mark.parametrize("case", CONVOLUTIONS, ids=str)
+def test_conv2d(case: Any) -> None:
+    images, shape, outputs, kernel, options = case
+    checks.check_conv2d(images, shape, outputs, kernel, put, get, **options)

@@ -145,103 +145,52 @@ def partial_products(p: Problem, t: Tile, mode: str) -> Program:
     with w.block(f"for i in range(t, int32({2 * lay.stage}), int32({lay.threads})):"):
         w("sm[i] = float32(0)")
     w("cuda.syncthreads()")
-    accumulators = [(h, r, s, a) for h in range(t.ng) for r in range(t.filter_rows) for s in range(ks) for a in range(t.mt)]
-    for key in accumulators:
-        stem = "_".join(map(str, key))
-        w("; ".join(f"c{stem}_{i} = float32(0)" for i in range(4)))
-        if triple:
-            w("; ".join(f"s{stem}_{i} = float32(0)" for i in range(4)))
+    count = lay.sums
+    sizes = (t.mt, t.ng, t.filter_rows, ks, st[1], dil[1], lay.pitch, lay.plane, dil[0] * lay.row, lay.shift)
+    macro = "_".join(map(str, (*sizes, int(triple))))
+    w(f"sums = cuda.local.array({count}, float32)", f"clear_{count}(sums)")
+    if triple:
+        w(f"total = cuda.local.array({count}, float32)", f"clear_{count}(total)")
+    if t.ahead:
+        offsets = {(lay.shift + e * st[1] + s * dil[1]) // 2 for e in (0, 1) for s in range(ks)}
+        w(f"kept = cuda.local.array({4 * t.mt + 2 * t.ng * t.filter_rows * len(offsets)}, float32)")
     _emit_load(w, p, t, lay, "first", "int32(0)", "if first < last:")
     w("copy_commit()", "buffer = int32(0)")
     steps = lay.padded // 8
-    offsets = sorted({lay.shift + e * st[1] + s * dil[1] for e in (0, 1) for s in range(ks)})
-    pairs = sorted({o // 2 * 2 for o in offsets})
-
-    def fragments(prefix: str, a_at: str, b_at: str) -> None:
-        for a in range(t.mt):
-            for h in range(2):
-                at = f"{a_at} + int32({(a * 16 + 8 * h) * lay.pitch})"
-                w(f"{prefix}a{a}_{h}, {prefix}a{a}_{h + 2} = get2_f32(sm, int64({at}))")
-        for h in range(t.ng):
-            for r in range(t.filter_rows):
-                for o in pairs:
-                    at = f"{b_at} + int32({h * 8 * lay.plane + r * dil[0] * lay.row + o})"
-                    w(f"{prefix}b{h}_{r}_{o}, {prefix}b{h}_{r}_{o + 1} = get2_f32(sm, int64({at}))")
-
-    def products(prefix: str) -> None:
-        for a in range(t.mt):
-            for i in range(4):
-                name = f"{prefix}a{a}_{i}"
-                w(f"l{name} = {name} - tf32_cut({name})" if triple else f"{name} = tf32_operand({name})")
-        for h in range(t.ng):
-            for r in range(t.filter_rows):
-                for o in offsets:
-                    name = f"{prefix}b{h}_{r}_{o}"
-                    w(f"l{name} = {name} - tf32_cut({name})" if triple else f"{name} = tf32_operand({name})")
-                for s in range(ks):
-                    b = [f"{prefix}b{h}_{r}_{lay.shift + e * st[1] + s * dil[1]}" for e in (0, 1)]
-                    for a in range(t.mt):
-                        acc = ", ".join(f"c{h}_{r}_{s}_{a}_{i}" for i in range(4))
-                        high = ", ".join(f"{prefix}a{a}_{i}" for i in range(4))
-                        low = ", ".join(f"l{prefix}a{a}_{i}" for i in range(4))
-                        if triple:
-                            w(f"{acc} = mma_tf32({acc}, {low}, {b[0]}, {b[1]})")
-                            w(f"{acc} = mma_tf32({acc}, {high}, l{b[0]}, l{b[1]})")
-                        w(f"{acc} = mma_tf32({acc}, {high}, {b[0]}, {b[1]})")
-
     with w.block("for stage in range(first, last):"):
         _emit_load(w, p, t, lay, "(stage + int32(1))", "(int32(1) - buffer)", "if stage + int32(1) < last:")
         w("copy_commit()", "copy_wait1()", "cuda.syncthreads()")
         w(f"ao = a_base + buffer * int32({lay.stage}); bo = b_base + buffer * int32({lay.stage})")
         if t.ahead:
-            fragments("n", "ao", "bo")
-            w("q8 = int32(1); row_start = bo")
+            w(f"weight_load_{macro}(kept, sm, int32(ao), int32(bo))", "q8 = int32(1); row_start = bo")
             with w.block(f"for step in range(int32({t.rows * steps})):"):
-                _copy_names(w, t, pairs)
                 w("ao += int32(8)")
                 with w.block(f"if q8 == int32({steps}):"):
                     w(f"q8 = int32(0); row_start += int32({st[0] * lay.row}); bo = row_start")
                 with w.block("else:"):
                     w(f"bo += int32({8 * st[1]})")
                 w("q8 += int32(1)")
-                # the last step reads one step too far, still inside shared memory: keep it in place instead
+                # nothing comes after the last step: load anything inside shared memory
                 with w.block(f"if step == int32({t.rows * steps - 1}):"):
                     w("ao = a_base; bo = b_base")
-                fragments("n", "ao", "bo")
-                products("f")
+                w(f"weight_ahead_{macro}(sums, kept, sm, int32(ao), int32(bo))")
         else:
             with w.block(f"for line in range(int32({t.rows})):"):
                 w(f"bq = bo + line * int32({st[0] * lay.row})")
                 with w.block(f"for q8 in range(int32({steps})):"):
-                    fragments("f", "ao", "bq")
-                    products("f")
+                    w(f"weight_step_{macro}(sums, sm, int32(ao), int32(bq))")
                     w(f"ao += int32(8); bq += int32({8 * st[1]})")
         if triple:
-            for key in accumulators:
-                stem = "_".join(map(str, key))
-                w("; ".join(f"s{stem}_{i} += c{stem}_{i}; c{stem}_{i} = float32(0)" for i in range(4)))
+            w(f"flush_{count}(total, sums)")
         w("cuda.syncthreads()", "buffer = int32(1) - buffer")
-    total = "s" if triple else "c"
     size = p.outputs * p.channels
     w(f"m0 = k0 + warp_m * int32({16 * t.mt}) + row8; n0 = c0 + channel_warp * int32({8 * t.ng}) + int32(2) * k4")
     w(f"home = (split * {p.groups} + group) * {kr * ks * size} + int64(row_group) * {t.filter_rows * ks * size}")
-    for h, r, s, a in accumulators:
-        for i in range(4):
-            w(f"m = m0 + int32({a * 16 + 8 * (i // 2)}); c = n0 + int32({8 * h + i % 2})")
-            with w.block(f"if m < int32({p.outputs}) and c < int32({p.channels}):"):
-                w(f"store1_f32(part, home + {(r * ks + s) * size} + m * int32({p.channels}) + c, {total}{h}_{r}_{s}_{a}_{i})")
+    result = "total" if triple else "sums"
+    bounds = f"{t.mt}_{t.ng}_{t.filter_rows}_{ks}_{p.outputs}_{p.channels}"
+    w(f"weight_store_{bounds}({result}, part, home, int32(m0), int32(n0))")
     signature = ("float32*", "float32*", "float32*", "int64", "int64")
     return Program("partial_products", w.text(), signature, lay.threads, t.blocks, shared=lay.bytes)
-
-
-def _copy_names(w: Writer, t: Tile, pairs: list[int]) -> None:
-    """The fragments loaded ahead become the current ones."""
-    for a in range(t.mt):
-        w("; ".join(f"fa{a}_{i} = na{a}_{i}" for i in range(4)))
-    for h in range(t.ng):
-        for r in range(t.filter_rows):
-            for o in pairs:
-                w(f"fb{h}_{r}_{o} = nb{h}_{r}_{o}; fb{h}_{r}_{o + 1} = nb{h}_{r}_{o + 1}")
 
 
 def _emit_load(w: Writer, p: Problem, t: Tile, lay: _Layout, stage: str, buffer: str, condition: str) -> None:
@@ -370,15 +319,18 @@ def candidates(p: Problem, mode: str) -> list[Tile]:
                     if wm * wn > 16 or wm * wn < min(4, row_groups):
                         continue
                     tile = Tile(mt, wm, wn, ng, filter_rows, rows, kr == 3)
+                    needed = mt * ng * per_mt * (2 if triple else 1) + 50  # registers; two sets of sums when flushed
+                    if needed > min(255, 65536 // (32 * wm * wn)):
+                        continue
                     if _Layout(p, tile).bytes <= SHARED_LIMIT:
                         found.append(tile)
     return found
 
 
-def choose(p: Problem, images: int, mode: str) -> Tile | None:
-    """The tile with the least estimated time."""
-    best: tuple[float, Tile] | None = None
-    for t in candidates(p, mode):
+def ranked(p: Problem, mode: str) -> list[Tile]:
+    """Tiles by estimated time, best first."""
+    costs: list[tuple[float, int, Tile]] = []
+    for i, t in enumerate(candidates(p, mode)):
         lay = _Layout(p, t)
         warps = lay.threads // 32
         waste = (
@@ -390,10 +342,15 @@ def choose(p: Problem, images: int, mode: str) -> Tile | None:
         # words copied a product, fragments loaded a product, and enough warps to hide latency
         copied = lay.stage / (lay.block_m * lay.block_c * p.kernel[0] * p.kernel[1] * t.rows * lay.padded)
         loads = 1 / t.mt + 1 / (t.ng * t.filter_rows * p.kernel[1])
-        cost = waste * rounds * (1 + 60 * copied + 0.25 * loads) * (1.0 if warps >= 8 else 1.25 if warps >= 4 else 2.0)
-        if best is None or cost < best[0]:
-            best = cost, t
-    return best[1] if best else None
+        few = 1.0 if warps >= 8 else 1.25 if warps >= 4 else 2.0
+        costs.append((waste * rounds * (1 + 60 * copied + 0.25 * loads) * few, i, t))
+    return [t for _, _, t in sorted(costs)]
+
+
+@functools.cache
+def choose(p: Problem, images: int, mode: str) -> Tile | None:
+    """The tile with the least estimated time, or None."""
+    return next(iter(ranked(p, mode)), None)
 
 
 def run_tile(backend: Backend, p: Problem, t: Tile, mode: str, x: Any, g: Any, gw: Any, images: int) -> None:

@@ -105,11 +105,12 @@ class _Layout:
         self.patch = 8 * t.kc * plane
         self.weights = t.kc * len(p.taps) * t.mt * t.wm * 128
         self.stage = self.patch + self.weights
-        self.bytes = 2 * 4 * self.stage + 4 * len(p.taps)
+        capacity = 8 * t.nt * t.wn
+        self.bytes = 4 * max(2 * self.stage, t.block_m * (capacity + 4)) + 4 * (len(p.taps) + capacity)
 
 
-def choose(p: Problem, images: int, mode: str) -> Tile | None:
-    """The tile with the fewest wasted products among those that fit, or None."""
+def ranked(p: Problem, images: int, mode: str) -> list[Tile]:
+    """Tiles that fit, by estimated time, best first."""
     found: list[tuple[float, Tile]] = []
     tiles_m = -(-p.out_channels // 16)
     splits = [(1, 4, 2), (2, 2, 4)] if tiles_m >= 4 else [(1, 2, 4)] if tiles_m >= 2 else [(1, 1, 8)]
@@ -141,7 +142,13 @@ def choose(p: Problem, images: int, mode: str) -> Tile | None:
                         small = 1.0 if layout.bytes <= 112 * 1024 else 1.15
                         cost = products / useful * (1 + 0.04 * halo) * small * (1 + 0.05 * (nt == 4))
                         found.append((cost, tile))
-    return min(found, key=lambda f: f[0])[1] if found else None
+    return [t for _, t in sorted(found, key=lambda f: f[0])]
+
+
+@functools.cache
+def choose(p: Problem, images: int, mode: str) -> Tile | None:
+    """The tile with the least estimated time, or None."""
+    return next(iter(ranked(p, images, mode)), None)
 
 
 @functools.cache
@@ -205,22 +212,24 @@ def convolve(p: Problem, t: Tile, mode: str) -> Program:
         w("sm[i] = float32(0)")
     w("cuda.syncthreads()")
     # where this lane's pixel of each 8-pixel tile starts in the patch
-    for n in range(t.nt):
-        w(f"j = (warp_n * int32({t.nt}) + int32({n})) * int32(8) + row8")
-        w(f"j = j if j < int32({t.pixels}) else int32(0)")
+    count = 4 * t.mt * t.nt
+    capacity = 8 * t.nt * t.wn
+    w(f"where = cuda.shared.array({capacity}, int32)")
+    with w.block(f"for i in range(t, int32({capacity}), int32({threads})):"):
+        w(f"j = i if i < int32({t.pixels}) else int32(0)")
         w(f"ti = j // int32({t.rows * t.columns}); j = j - ti * int32({t.rows * t.columns})")
         w(f"ty = j // int32({t.columns}); tx = j - ty * int32({t.columns})")
         base = lay.zero + dx0 if lay.whole else 0
         w(
-            f"px{n} = ((ti * int32({lay.patch_rows}) + ty * int32({p.stride[0]})) * int32({lay.row})"
-            f" + tx * int32({p.stride[1]}) + int32({base})) + k4 * int32({lay.plane})"
+            f"where[i] = (ti * int32({lay.patch_rows}) + ty * int32({p.stride[0]})) * int32({lay.row})"
+            f" + tx * int32({p.stride[1]}) + int32({base})"
         )
-    for a in range(t.mt):
-        for n in range(t.nt):
-            w("; ".join(f"c{a}_{n}_{i} = float32(0)" for i in range(4)))
-            if triple:
-                w("; ".join(f"s{a}_{n}_{i} = float32(0)" for i in range(4)))
-
+    w("cuda.syncthreads()", f"pixels = cuda.local.array({t.nt}, int32)")
+    for n in range(t.nt):
+        w(f"pixels[{n}] = where[(warp_n * int32({t.nt}) + int32({n})) * int32(8) + row8] + k4 * int32({lay.plane})")
+    w(f"sums = cuda.local.array({count}, float32)", f"clear_{count}(sums)")
+    if triple:
+        w(f"total = cuda.local.array({count}, float32)", f"clear_{count}(total)")
     vectors = lay.copied // lay.vector
     copies = 8 * t.kc * t.images * lay.patch_rows * vectors
     copy = {4: "copy16_f32", 2: "copy8_f32", 1: "copy4_f32"}[lay.vector]
@@ -265,54 +274,28 @@ def convolve(p: Problem, t: Tile, mode: str) -> Program:
         with w.block(f"for k in range(int32({t.kc})):"):
             w(f"pk = home + k * int32({8 * lay.plane})")
             with w.block(f"for tap in range(int32({taps})):"):
-                w("pt = pk + table[tap]")
-                for a in range(t.mt):
-                    names = [f"a{a}_{i}" for i in range(4)]
-                    w(f"{', '.join(names)} = get4_f32(sm, int64(wa + int32({a * 128})))")
-                    for name in names:
-                        w(f"l{name} = {name} - tf32_cut({name})" if triple else f"{name} = tf32_operand({name})")
-                for n in range(t.nt):
-                    w(f"b0 = sm[pt + px{n}]; b1 = sm[pt + px{n} + int32({4 * lay.plane})]")
-                    if triple:
-                        w("lb0 = b0 - tf32_cut(b0); lb1 = b1 - tf32_cut(b1)")
-                    else:
-                        w("b0 = tf32_operand(b0); b1 = tf32_operand(b1)")
-                    for a in range(t.mt):
-                        acc = ", ".join(f"c{a}_{n}_{i}" for i in range(4))
-                        high = ", ".join(f"a{a}_{i}" for i in range(4))
-                        low = ", ".join(f"la{a}_{i}" for i in range(4))
-                        if triple:
-                            w(f"{acc} = mma_tf32({acc}, {low}, b0, b1)")
-                            w(f"{acc} = mma_tf32({acc}, {high}, lb0, lb1)")
-                        w(f"{acc} = mma_tf32({acc}, {high}, b0, b1)")
+                w("pt = pk + table[tap]; wa = int32(wa)")
+                w(f"tile_products_{t.mt}_{t.nt}_{int(triple)}_{4 * lay.plane}(sums, sm, wa, pt, pixels)")
                 w(f"wa += int32({block_tiles * 128})")
         if triple:
-            for a in range(t.mt):
-                for n in range(t.nt):
-                    w("; ".join(f"s{a}_{n}_{i} += c{a}_{n}_{i}; c{a}_{n}_{i} = float32(0)" for i in range(4)))
+            w(f"flush_{count}(total, sums)")
         w("cuda.syncthreads()", "buffer = int32(1) - buffer")
-    total = "s" if triple else "c"
-    for n in range(t.nt):
-        for e in range(2):
-            w(f"j = (warp_n * int32({t.nt}) + int32({n})) * int32(8) + int32(2) * k4 + int32({e})")
-            w(f"ok = j < int32({t.pixels})", "j = j if ok else int32(0)")
-            w(f"ti = j // int32({t.rows * t.columns}); j = j - ti * int32({t.rows * t.columns})")
-            w(f"ty = j // int32({t.columns}); tx = j - ty * int32({t.columns})")
-            w("n = image + ti; oy = oy0 + ty; ox = ox0 + tx")
-            w(f"ok = ok and n < images and oy < int32({p.rows}) and ox < int32({p.columns})")
-            with w.block("if ok:"):
-                w(
-                    f"at = (int64(n) * {p.groups} + group) * {p.out_channels * plane_out}"
-                    f" + (oy * int32({p.out_step[0]}) + int32({p.out_start[0]})) * int32({p.out_width})"
-                    f" + ox * int32({p.out_step[1]}) + int32({p.out_start[1]})"
-                )
-                for a in range(t.mt):
-                    for h in range(2):
-                        w(f"m = ((block_m * int32({t.wm}) + warp_m) * int32({t.mt}) + int32({a})) * int32(16) + row8 + int32({8 * h})")
-                        with w.block(f"if m < int32({p.out_channels}):"):
-                            w(f"store1_f32(out, at + int64(m) * {plane_out}, {total}{a}_{n}_{2 * h + e})")
+    # results through shared memory: whole lines of pixels are written
+    pitch = capacity + 4
+    home = f"(warp_m * int32({16 * t.mt}) + row8) * int32({pitch}) + warp_n * int32({8 * t.nt}) + int32(2) * k4"
+    w(f"tile_put_{t.mt}_{t.nt}_{pitch}({'total' if triple else 'sums'}, sm, int32({home}))", "cuda.syncthreads()")
+    with w.block(f"for i in range(t, int32({t.block_m * t.pixels}), int32({threads})):"):
+        w(f"line = i // int32({t.pixels}); j = i - line * int32({t.pixels}); value = sm[line * int32({pitch}) + j]")
+        w(f"ti = j // int32({t.rows * t.columns}); j = j - ti * int32({t.rows * t.columns})")
+        w(f"ty = j // int32({t.columns}); tx = j - ty * int32({t.columns})")
+        w(f"n = image + ti; oy = oy0 + ty; ox = ox0 + tx; m = block_m * int32({t.block_m}) + line")
+        with w.block(f"if n < images and oy < int32({p.rows}) and ox < int32({p.columns}) and m < int32({p.out_channels}):"):
+            w(f"at = ((int64(n) * {p.groups} + group) * {p.out_channels} + m) * {plane_out}")
+            w(f"at += (oy * int32({p.out_step[0]}) + int32({p.out_start[0]})) * int32({p.out_width})")
+            w(f"store1_f32(out, at + ox * int32({p.out_step[1]}) + int32({p.out_start[1]}), value)")
     signature = ("float32*", "float32*", "int32*", "float32*", "int64")
-    return Program("convolve", w.text(), signature, threads, t.blocks, shared=2 * 4 * lay.stage)
+    shared = 4 * max(2 * lay.stage, t.block_m * pitch)
+    return Program("convolve", w.text(), signature, threads, t.blocks, shared=shared)
 
 
 def tap_offsets(p: Problem, t: Tile) -> list[int]:

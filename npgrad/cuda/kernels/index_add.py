@@ -58,7 +58,7 @@ class _RowWalk:
     def __init__(self, w: Writer, width: int, lanes: int, each: int, guarded: bool, add: str) -> None:
         self.w, self.width, self.lanes, self.each = w, width, lanes, each
         self.guarded, self.add = guarded, add
-        self.load = f"load{width}_f32"
+        self.load = f"once{width}_f32"
 
     def names(self, stem: str, v: int) -> list[str]:
         return [f"{stem}_{v}_{i}" for i in range(self.width)]

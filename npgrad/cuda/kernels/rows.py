@@ -41,10 +41,11 @@ class Shape:
     vectors: int  # accesses a thread
     unroll: int = 1  # rows in flight a thread group
     ahead: bool = False  # load the next row before working on this one
+    groups: int = 1  # rows a block where a row has more than 32 threads
 
     @property
     def threads(self) -> int:
-        return max(256, self.lanes) if self.lanes <= 32 else self.lanes
+        return 256 if self.lanes <= 32 else self.lanes * self.groups
 
     @property
     def rows(self) -> int:
@@ -150,7 +151,10 @@ class _Rows:
             w(f"group = t // int32({s.lanes})", f"position = t - group * int32({s.lanes})")
         else:
             w("group = int32(0)", "position = t", "half = int32(0)")
-            w(f"red = cuda.shared.array({2 * sums * s.unroll * (s.lanes // 32)}, float32)")
+            if s.groups > 1:
+                w(f"group = t // int32({s.lanes})", f"position = t - group * int32({s.lanes})")
+                w(f"warp -= group * int32({s.lanes // 32})")
+            w(f"red = cuda.shared.array({2 * sums * s.unroll * (s.lanes // 32) * s.groups}, float32)")
         w(f"column = position * {s.width}")
         w(f"base = int64(cuda.blockIdx.x) * {s.rows}")
         w(f"step = int64(cuda.gridDim.x) * {s.rows}")
@@ -184,7 +188,7 @@ class _Rows:
         self.w("base += step" + (f" * {unroll}" if unroll > 1 else ""))
 
     def reduce(self, names: list[str], combine: str = "add") -> None:
-        block_reduce(self.w, names, self.shape.lanes, combine)
+        block_reduce(self.w, names, self.shape.lanes, combine, self.shape.groups)
 
 
 def _mean_factor(columns: int) -> str:
@@ -329,6 +333,10 @@ def norm_backward(
         shape = dataclasses.replace(shape, ahead=False)
     if in_shared:
         shape = dataclasses.replace(shape, ahead=False)
+    elif shape.lanes > 32 and not shape.ahead and weight:
+        # fewer, larger blocks: fewer rows of sums to add at the end
+        limit = 1024 if shape.elements > 4 else 768
+        shape = dataclasses.replace(shape, groups=max(1, limit // shape.lanes))
     k = _Rows(shape, element)
     w = k.w
     columns, count = shape.columns, shape.elements
@@ -483,27 +491,28 @@ def _finish_sums(k: _Rows, accumulators: list[str], in_shared: bool, finish: str
         shared = 4 * total
         w("cuda.syncthreads()")
     elif s.rows > 1:
-        # several rows a block: first over the groups of a warp, then over the warps through shared memory
-        warps, lanes = s.threads // 32, s.lanes
+        # several rows a block: over the groups of a warp by shuffles, then over warps (or groups of warps) in shared memory
+        lanes = s.lanes
+        slots, slot = (s.threads // 32, "warp") if lanes <= 32 else (s.groups, "group")
         step = lanes
         while step < 32:
             for stem in accumulators:
                 for name in k.all_names(stem):
                     w(f"{name} += shfl_xor_f32(int32(-1), {name}, int32({step}))")
             step *= 2
-        shared = 4 * warps * total
+        shared = 4 * slots * total
         w("sums = cuda.shared.array(0, float32)")
-        with w.block(f"if lane < {lanes}:"):
+        with w.block(f"if lane < {lanes}:" if lanes < 32 else "if True:"):
             for j, stem in enumerate(accumulators):
                 for v in range(s.vectors):
                     for i, name in enumerate(k.names(stem, v)):
                         guard = k.guard(v)
-                        line = f"sums[warp * {total} + {j * columns + v * lanes * s.width + i} + column] = {name}"
+                        line = f"sums[{slot} * {total} + {j * columns + v * lanes * s.width + i} + column] = {name}"
                         w(line if guard is None else f"if {guard}: {line}")
         w("cuda.syncthreads()")
         with w.block(f"for c in range(t, {total}, {s.threads}):"):
             w("total = float32(0)")
-            with w.block(f"for q in range({warps}):"):
+            with w.block(f"for q in range({slots}):"):
                 w(f"total += sums[q * {total} + c]")
             w("sums[c] = total")  # row 0 of `sums`: only this thread reads or writes column c
         w("cuda.syncthreads()")
@@ -584,5 +593,6 @@ def element_of(x: Any, kind: str | None = None) -> Element:
 
 def grid_for(backend: Backend, program: Program, shape: Shape, rows: int) -> tuple[int, ...]:
     """A persistent grid: as many blocks as are resident, no more than there is work."""
-    work = -(-rows // (shape.rows * shape.unroll))
+    per_block = program.threads // shape.lanes
+    work = -(-rows // (per_block * shape.unroll))
     return (max(1, min(work, backend.resident_blocks(program))),)

@@ -6,7 +6,8 @@
     every thread adds its elements there; where a warp meets one index many times, it first sums those lanes by shuffles
 
 Shared float additions are a compare-and-swap loop: 32 equal indices of a warp take 32 turns (a row of equal indices ran at 0.04 of the
-copy speed). The cheap test is whether any lane's neighbour has the same index; only then lanes are matched. Rows longer than shared memory
+copy speed). The cheap test is whether any lane has the index of the
+lane 16 away (sorted indices do not); only then lanes are matched. Rows longer than shared memory
 go through `index_add` with flat indices. The order of additions is not fixed; `deterministic=True` takes the ordered `index_add`.
 """
 
@@ -84,7 +85,7 @@ def scatter_rows(
             for u in range(unroll):
                 with w.block(f"if j{u} < full:"):
                     w(f"i = i{u} if ok{u} else int32(-1); live = int32(1) if ok{u} else int32(0); v = v{u}")
-                    w("near = shfl_xor_i32(int32(-1), i, int32(1))")
+                    w("near = shfl_xor_i32(int32(-1), i, int32(16))")
                     w("close = int32(1) if (near == i and live == int32(1)) else int32(0)")
                     with w.block("if warp_any(close):"):
                         w("peers = popcount(warp_match(int32(-1), i))")
