@@ -27,41 +27,48 @@ Shape = tuple[int, ...]
 
 @njit()
 def _gather(start, stop, x, stride, top, left, dilation, size, filters, columns):  # type: ignore[no-untyped-def]
-    """Channels ``start <= c < stop`` of one image into their rows of `columns`."""
+    """Channels ``start <= c < stop`` of one image into their rows of `columns`.
+
+    The columns of a channel are first set apart by their remainder modulo the stride, zeros around
+    them: every tap then copies a contiguous piece of a row.
+    """
     sh, sw = stride
     dh, dw = dilation
     height, width = size
     fh, fw = filters
+    reach = width + (fw - 1) * dw // sw
+    apart = np.empty((sw, x.shape[1], reach), x.dtype)
     for c in range(start, stop):
+        for b in range(sw):
+            # place k holds column k sw + b - left of the image
+            k0 = min(reach, max(0, -((b - left) // sw)))
+            k1 = max(k0, min(reach, (x.shape[2] - 1 + left - b) // sw + 1))
+            for r in range(x.shape[1]):
+                to = apart[b, r]
+                to[:k0] = 0
+                to[k1:] = 0
+                if k1 > k0:
+                    inner = to[k0:k1]
+                    row = x[c, r, k0 * sw + b - left :]
+                    if sw == 1:
+                        for k in range(inner.size):
+                            inner[k] = row[k]
+                    else:
+                        for k in range(inner.size):
+                            inner[k] = row[k * sw]
         for i in range(fh):
             for j in range(fw):
                 to = columns[(c * fh + i) * fw + j]
-                shift = j * dw - left
-                # columns q0 <= q < q1 lie inside of the image
-                q0 = min(width, max(0, -(shift // sw)))
-                q1 = max(q0, min(width, (x.shape[2] - 1 - shift) // sw + 1))
+                offset = j * dw // sw
                 for p in range(height):
                     line = to[p * width : (p + 1) * width]
                     r = p * sh + i * dh - top
-                    if r < 0 or r >= x.shape[1] or q1 <= q0:
-                        line[:] = 0
-                        continue
-                    line[:q0] = 0
-                    line[q1:] = 0
-                    inner = line[q0:q1]
-                    first = q0 * sw + shift
-                    if sw == 1:
-                        row = x[c, r, first : first + q1 - q0]
-                        for q in range(inner.size):
-                            inner[q] = row[q]
-                    elif sw == 2:
-                        row = x[c, r, first:]
-                        for q in range(inner.size):
-                            inner[q] = row[2 * q]
+                    if 0 <= r < x.shape[1]:
+                        row = apart[j * dw % sw, r, offset : offset + width]
+                        for q in range(line.size):
+                            line[q] = row[q]
                     else:
-                        row = x[c, r, first:]
-                        for q in range(inner.size):
-                            inner[q] = row[sw * q]
+                        line[:] = 0
 
 
 @njit()
@@ -71,34 +78,38 @@ def _scatter(start, stop, columns, stride, top, left, dilation, size, filters, g
     dh, dw = dilation
     height, width = size
     fh, fw = filters
+    reach = width + (fw - 1) * dw // sw
+    rows, extent = gx.shape[1:]
+    apart = np.empty((sw, rows, reach), gx.dtype)
     for c in range(start, stop):
-        gx[c] = 0
+        apart[:] = 0
         for i in range(fh):
             for j in range(fw):
                 source = columns[(c * fh + i) * fw + j]
-                shift = j * dw - left
-                q0 = min(width, max(0, -(shift // sw)))
-                q1 = max(q0, min(width, (gx.shape[2] - 1 - shift) // sw + 1))
-                if q1 <= q0:
-                    continue
+                offset = j * dw // sw
                 for p in range(height):
                     r = p * sh + i * dh - top
-                    if r < 0 or r >= gx.shape[1]:
-                        continue
-                    inner = source[p * width + q0 : p * width + q1]
-                    first = q0 * sw + shift
-                    if sw == 1:
-                        row = gx[c, r, first : first + q1 - q0]
-                        for q in range(inner.size):
-                            row[q] += inner[q]
-                    elif sw == 2:
-                        row = gx[c, r, first:]
-                        for q in range(inner.size):
-                            row[2 * q] += inner[q]
-                    else:
-                        row = gx[c, r, first:]
-                        for q in range(inner.size):
-                            row[sw * q] += inner[q]
+                    if 0 <= r < rows:
+                        line = source[p * width : (p + 1) * width]
+                        row = apart[j * dw % sw, r, offset : offset + width]
+                        for q in range(line.size):
+                            row[q] += line[q]
+        # columns that no filter reached stay zero
+        gx[c] = 0
+        for b in range(sw):
+            k0 = min(reach, max(0, -((b - left) // sw)))
+            k1 = max(k0, min(reach, (extent - 1 + left - b) // sw + 1))
+            if k1 <= k0:
+                continue
+            for r in range(rows):
+                inner = apart[b, r, k0:k1]
+                row = gx[c, r, k0 * sw + b - left :]
+                if sw == 1:
+                    for k in range(inner.size):
+                        row[k] = inner[k]
+                else:
+                    for k in range(inner.size):
+                        row[k * sw] = inner[k]
 
 
 def _plain(shape: Shape, filters: Shape, geometry: Any) -> bool:

@@ -325,9 +325,10 @@ def grad_weight(g: Array, x: Array, shape: Shape, geometry: Any) -> Array:
     channels, out = shape[1], shape[0]
     rows, columns = -(-inner[0] // 4), -(-inner[1] // 4)
     cost = rows * columns * 40.0
-    blocks = _blocks(len(images), rows * columns, channels + out, x.itemsize)
+    # where there are many channels, sums of products cost more than tiles out of the cache
+    blocks = _blocks(len(images), rows * columns, min(channels + out, 256), x.itemsize)
     most = max(stop - start for start, stop in blocks) * rows * columns
-    total = np.zeros((36, out, channels), x.dtype)
+    total = np.empty((36, out, channels), x.dtype)
     with (
         borrowed((36 * channels * most,), x.dtype) as space,
         borrowed((36 * out * most,), x.dtype) as more,
@@ -340,6 +341,9 @@ def grad_weight(g: Array, x: Array, shape: Shape, geometry: Any) -> Array:
             spread(_image_tiles, len(some) * channels, cost, some, *arguments)
             part = given[start:stop]
             spread(_cotangent_tiles, len(some) * out, cost, part, rows, columns, cotangents)
-            total += np.matmul(cotangents, tiles.swapaxes(1, 2))
+            if start == 0:
+                np.matmul(cotangents, tiles.swapaxes(1, 2), out=total)
+            else:
+                total += np.matmul(cotangents, tiles.swapaxes(1, 2))
     gw = np.matmul(_WEIGHTS.astype(x.dtype), total.reshape(36, -1))
     return np.ascontiguousarray(gw.T).reshape(shape)
