@@ -40,7 +40,7 @@ def undo_one(g: Any, axis: int) -> Any:
     """``(-g0, g0 - g1, ..., g_last)``: the transpose of one difference."""
     first, last = along(axis, slice(None, 1)), along(axis, slice(-1, None))
     before, behind = g[along(axis, slice(None, -1))], g[along(axis, slice(1, None))]
-    if not isinstance(g, np.ndarray):
+    if type(g) is not np.ndarray:
         return np.concatenate((-g[first], before - behind, g[last]), axis=axis)
     out = np.empty(resized(g.shape, axis, g.shape[axis] + 1), g.dtype)
     np.negative(g[first], out=out[first])
@@ -146,7 +146,7 @@ def spacings(varargs: Any, shape: Any, axes: Any) -> list[Any]:
         distances = np.diff(spacing.astype(np.float64) if spacing.dtype.kind in "iu" else spacing)
         # NumPy takes equal distances for one number; recorded ones stay apart, since each of them
         # has a derivative of its own.
-        plain = isinstance(distances, np.ndarray)
+        plain = type(distances) is np.ndarray
         equal = plain and distances.size > 0 and bool(np.all(distances == distances[0]))
         steps.append(distances[0] if equal else distances)
     return steps

@@ -55,7 +55,7 @@ def others(x: Any) -> Any:
     underflowed, that is seen from the products of blocks, and the zeros are written at once.
     """
     n = x.shape[0]
-    if n < LONG or not isinstance(x, np.ndarray):
+    if n < LONG or type(x) is not np.ndarray:
         return pairwise_others(x)
     size = math.isqrt(n)
     whole = size * (n // size)
@@ -84,7 +84,7 @@ def pairwise_others(x: Any) -> Any:
     if 2 * half < n:  # an odd one is a pair by itself
         pairs = np.concatenate((pairs, x[2 * half :]))
     rest = pairwise_others(pairs)
-    if not isinstance(x, np.ndarray):
+    if type(x) is not np.ndarray:
         parts = (rest[:half] * high, rest[:half] * low)
         return np.concatenate((*parts, rest[half:]) if 2 * half < n else parts)
     out = np.empty_like(x)
@@ -112,7 +112,7 @@ def cofactors(y: Any, a: Any, axis: Any, keepdims: Any, initial: Any, where: Any
 def mixed(y: Any, a: Any, axis: Any, initial: Any) -> Any:
     """Lines with a normal product `y` by division, the others by products."""
     good = normal(y)
-    if isinstance(a, np.ndarray) and isinstance(axis, int):
+    if type(a) is np.ndarray and isinstance(axis, int):
         with np.errstate(all="ignore"):  # the lines that divide by zero are written over
             rest = y / a
         bad = ~np.moveaxis(good, axis, 0)[0]

@@ -105,7 +105,7 @@ def neighbours(
 
 def is_zero(gamma: Any) -> bool:
     """Whether a weight is 0 and stays so: it was not computed from a recorded q."""
-    return isinstance(gamma, (np.ndarray, np.generic)) and not np.any(gamma)
+    return (type(gamma) is np.ndarray or isinstance(gamma, np.generic)) and not np.any(gamma)
 
 
 def at_rank(line: Any, rank: Any) -> Any:
@@ -173,7 +173,7 @@ MANY = 4
 def at_once(y: Any, q: Any, weights: Any, where: Any) -> bool:
     """Whether to sort: many quantiles, whose ranks are the same in every line."""
     q = as_array(q)
-    if q.size <= MANY or not isinstance(q, np.ndarray):
+    if q.size <= MANY or type(q) is not np.ndarray:
         return False
     return weights is None and where is NoValue and not np.isnan(y).any()
 

@@ -132,7 +132,9 @@ def inner(a: Any, b: Any) -> Any:
 
 def times(fresh: Any, weight: Any) -> Any:
     """The product, written over `fresh` where that is a plain array that nobody else has."""
-    plain = isinstance(fresh, np.ndarray) and isinstance(weight, (np.ndarray, np.generic))
+    plain = type(fresh) is np.ndarray and (
+        type(weight) is np.ndarray or isinstance(weight, np.generic)
+    )
     if plain and fresh.dtype == weight.dtype and weight.ndim <= fresh.ndim:
         return np.multiply(fresh, weight, out=fresh)
     return fresh * weight

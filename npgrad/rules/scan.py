@@ -38,7 +38,7 @@ def cumsum_transpose(g: Any, shape: Any, axis: Any) -> Any:
     axis = from_end(axis, len(shape))
     turned = along(axis, slice(None, None, -1))
     target = g.shape[:-1] + shape if flat else g.shape
-    if not isinstance(g, np.ndarray):
+    if type(g) is not np.ndarray:
         return np.cumsum(g[turned], axis=axis)[turned].reshape(target)
     out = np.empty(target, g.dtype)  # written backwards, and not a view of something turned
     np.add.accumulate(g[turned], axis, None, (out.reshape(g.shape) if flat else out)[turned])
