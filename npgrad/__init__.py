@@ -31,6 +31,7 @@ from .transforms.jacobian import hvp as hvp
 from .transforms.jacobian import jacfwd as jacfwd
 from .transforms.jacobian import jacobian as jacobian
 from .transforms.jacobian import jacrev as jacrev
+from .wrapping import wrap as wrap
 
 __version__ = "0.1.0"
 

@@ -103,9 +103,11 @@ class Tape:
         """A new leaf holding a copy of `x`, listed on the tape."""
         plain = array(x, dtype)
         handle = leaf(plain._array, False)
-        handle._node.op.public = True  # type: ignore[union-attr]
+        node = handle._node
+        assert node is not None
+        node.op.open = False  # a leaf of its own, though it cannot be pickled
         self._handles.append(handle)
-        self._listen(handle._node, plain._array)  # type: ignore[arg-type]
+        self._listen(node, plain._array)
         return handle
 
     def backward(

@@ -90,9 +90,7 @@ class Forward:
         """`result`, copied if it is a buffer that later writes change, or a view of one."""
         for parent, tangent in zip(node.parents, given, strict=True):
             changing = tangent is not None and parent is not None and parent.id in self.buffers
-            if changing and (
-                result is tangent or backend.is_view(_plain(result), _plain(tangent))
-            ):
+            if changing and (result is tangent or backend.is_view(_plain(result), _plain(tangent))):
                 return result.copy()
         return result
 

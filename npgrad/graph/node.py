@@ -49,12 +49,13 @@ class Node:
 class Leaf:
     """The pseudo-operation of a leaf: it has no rule, and remembers whose leaf it is."""
 
-    __slots__ = ("handle", "public")
+    __slots__ = ("handle", "open", "public")
     name = "leaf"
     single = pair = None
 
     def __init__(self, public: bool) -> None:
         self.handle: ref[Any] | None = None  # weak: a store looks leaves up, nodes do not own them
+        self.open = not public  # the function that a transform passed it to is still running
         self.public = public  # made by npgrad.array outside any transform or tape
 
 

@@ -196,7 +196,7 @@ def backward_into(
     order, _ = collect([node], 0)
     record = create_graph or type(g) is GradArray
     if not record:  # inside a transform, its argument must not be lost
-        record = any(type(n.op) is Leaf and not n.op.public for n in order if not n.parents)
+        record = any(type(n.op) is Leaf and n.op.open for n in order)
     if record and type(g) is not GradArray:
         g = GradArray(g, None)
     leaves = [n for n in order if type(n.op) is Leaf]

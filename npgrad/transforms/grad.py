@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import inspect
+import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -129,15 +132,24 @@ class Run:
         named = kwargs
         self.arguments = []
         for key in which:
-            name = _name(f, key) if not is_single_at(args, kwargs, key) else "the argument"
-            if isinstance(key, str):
+            if type(key) is str:
+                if key not in named:
+                    key = place_of(f, key, len(args), kwargs)
+            elif not -len(args) <= key < len(args):  # type: ignore[operator]
+                key = place_of(f, key, len(args), kwargs)
+            if type(key) is str:
                 argument = Argument(kwargs[key], key)
-                named = {**named, key: argument.value}
+                if named is kwargs:
+                    named = dict(kwargs)
+                named[key] = argument.value
             else:
-                argument = Argument(args[key], f"argument {key}" if name else name)
-                filled[key] = argument.value
+                argument = Argument(args[key], f"argument {key}")  # type: ignore[index]
+                filled[key] = argument.value  # type: ignore[index]
             self.arguments.append(argument)
         self.out = f(*filled, **named)
+        for argument in self.arguments:
+            for node in argument.nodes:
+                node.op.open = False
 
     def gradients(
         self, seeds: list[tuple[Node, Any]], retain: bool, record: bool = False, batch: int = 0
@@ -168,23 +180,24 @@ class Run:
         return [argument.collect(leaves, connected) for argument in self.arguments], connected
 
 
-def is_single_at(args: tuple[Any, ...], kwargs: dict[str, Any], key: int | str) -> bool:
-    """Whether the argument `key` exists; a clear error if it does not."""
+def place_of(f: Function, key: int | str, count: int, kwargs: dict[str, Any]) -> int | str:
+    """Where an argument named was passed by position, or one numbered by keyword."""
+    try:
+        parameters = list(inspect.signature(f).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    positional = [
+        p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+    ]
     if isinstance(key, str):
-        if key not in kwargs:
-            raise TypeError(
-                f"npgrad: argnums={key!r}, but no argument of that name was passed by keyword"
-            )
-    elif not -len(args) <= key < len(args):
-        raise TypeError(
-            f"npgrad: argnums={key}, but the function was called with {len(args)} positional "
-            "arguments"
-        )
-    return True
-
-
-def _name(f: Function, key: int | str) -> str:
-    return f"argument {key}"
+        if key in positional[:count]:
+            return positional.index(key)
+        raise TypeError(f"npgrad: argnums={key!r}, but no argument of that name was passed")
+    if 0 <= key < len(positional) and positional[key] in kwargs:
+        return positional[key]
+    raise TypeError(
+        f"npgrad: argnums={key}, but the function was called with {count} positional arguments"
+    )
 
 
 def argnums_of(argnums: Any) -> tuple[tuple[int | str, ...], bool]:
@@ -292,25 +305,69 @@ def value_and_grad(
     >>> npgrad.value_and_grad(lambda x: np.sum(x ** 2))(np.array([1.0, 2.0]))
     (np.float64(5.0), array([2., 4.]))
     """
-    which, single = argnums_of(argnums)
-    prepared = prepare(f, wrap)
+    return Gradient("value_and_grad", f, argnums, has_aux, holomorphic, wrap)
 
-    @_named(f, "value_and_grad")
-    def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
-        run = Run(prepared, args, kwargs, which)
-        out, aux = _split_aux(run.out, has_aux)
-        result, node = scalar_output(out, "grad", holomorphic)
-        seeds = []
-        if node is not None:
-            seeds = [(node, node.dtype.type(1))]
+
+class Derived:
+    """A function made of a function: its name and documentation, and how it is pickled."""
+
+    what: str
+
+    def __init__(self, what: str, f: Function, argnums: Argnums, wrap: bool, *rest: Any) -> None:
+        self.what = what
+        self._made_of = (f, argnums, *rest, wrap)
+        self._which, self._single = argnums_of(argnums)
+        self._f = prepare(f, wrap)
+        with contextlib.suppress(AttributeError):
+            functools.update_wrapper(self, f, assigned=("__module__", "__doc__"), updated=())
+        name = getattr(f, "__name__", type(f).__name__)
+        self.__name__ = self.__qualname__ = f"{what}_of_{name}"
+
+    def __repr__(self) -> str:
+        return f"<npgrad {self.__name__}>"
+
+    def __reduce__(self) -> Any:
+        return _made_again, (self.what, *self._made_of)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else types.MethodType(self, instance)
+
+
+def _made_again(what: str, *made_of: Any) -> Any:
+    """The transform `what` of a function, as it was before it was pickled."""
+    from . import grad, jacobian
+
+    return getattr(jacobian if what in ("jacobian", "jacrev", "jacfwd") else grad, what)(*made_of)
+
+
+class Gradient(Derived):
+    """What `grad` and `value_and_grad` return."""
+
+    def __init__(
+        self, what: str, f: Function, argnums: Argnums, has_aux: bool, holomorphic: bool, wrap: bool
+    ) -> None:
+        super().__init__(what, f, argnums, wrap, has_aux, holomorphic)
+        self._has_aux = has_aux
+        self._holomorphic = holomorphic
+        self._with_value = what == "value_and_grad"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The gradient, and the value if asked for."""
+        run = Run(self._f, args, kwargs, self._which)
+        out, aux = _split_aux(run.out, True) if self._has_aux else (run.out, None)
+        result, node = scalar_output(out, "grad", self._holomorphic)
+        seeds = [] if node is None else [(node, node.dtype.type(1))]
         gradients, recorded = run.gradients(seeds, False)
-        if holomorphic:
+        if self._holomorphic:
             gradients = [_conjugated(gradient, result) for gradient in gradients]
-        gradient = gradients[0] if single else tuple(gradients)
-        result = out if recorded and type(out) is GradArray else result
-        return ((result, value(aux) if not recorded else aux) if has_aux else result), gradient
-
-    return value_and_gradient
+        gradient = gradients[0] if self._single else tuple(gradients)
+        if self._has_aux and not recorded:
+            aux = value(aux)
+        if not self._with_value:
+            return (gradient, aux) if self._has_aux else gradient
+        if recorded and type(out) is GradArray:
+            result = out
+        return ((result, aux) if self._has_aux else result), gradient
 
 
 def _conjugated(gradient: Any, result: Any) -> Any:
@@ -341,14 +398,7 @@ def grad(
     >>> npgrad.grad(npgrad.grad(lambda x: x ** 3))(2.0)
     np.float64(12.0)
     """
-    both = value_and_grad(f, argnums, has_aux, holomorphic, wrap)
-
-    @_named(f, "grad")
-    def gradient(*args: Any, **kwargs: Any) -> Any:
-        out, result = both(*args, **kwargs)
-        return (result, out[1]) if has_aux else result
-
-    return gradient
+    return Gradient("grad", f, argnums, has_aux, holomorphic, wrap)
 
 
 def elementwise_grad(f: Function, argnums: Argnums = 0, wrap: bool = True) -> Function:
@@ -360,21 +410,40 @@ def elementwise_grad(f: Function, argnums: Argnums = 0, wrap: bool = True) -> Fu
     >>> npgrad.elementwise_grad(np.tanh)(np.array([0.0, 1.0]))
     array([1.        , 0.41997434])
     """
-    which, single = argnums_of(argnums)
-    prepared = prepare(f, wrap)
+    return ElementwiseGradient("elementwise_grad", f, argnums, wrap)
 
-    @_named(f, "elementwise_grad")
-    def gradient(*args: Any, **kwargs: Any) -> Any:
-        run = Run(prepared, args, kwargs, which)
+
+class ElementwiseGradient(Derived):
+    """What `elementwise_grad` returns."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The gradient of the sum of the output's entries."""
+        run = Run(self._f, args, kwargs, self._which)
         seeds = []
-        for part in flatten(run.out)[0]:
+        for part in output_parts(run.out, "elementwise_grad")[0]:
             node = current(part)[1] if type(part) is GradArray else None
             if node is not None:
+                if node.dtype.kind == "c":
+                    raise NotDifferentiable(
+                        "npgrad: elementwise_grad of a complex-valued function."
+                        f"{recorded_at(node)} Take np.real, np.imag or np.abs of the result."
+                    )
                 seeds.append((node, backend.ones_like(node)))
         gradients, _ = run.gradients(seeds, False)
-        return gradients[0] if single else tuple(gradients)
+        return gradients[0] if self._single else tuple(gradients)
 
-    return gradient
+
+def output_parts(out: Any, who: str) -> tuple[list[Any], Callable[[list[Any]], Any]]:
+    """The arrays of an output; what could hide recorded values (a generator, a set) is refused."""
+    parts, rebuild = flatten(out)
+    for part in parts:
+        if not is_single(part) and part is not None and not isinstance(part, (str, bytes)):
+            raise NotDifferentiable(
+                f"npgrad: {who} needs a function that returns arrays, numbers or containers of "
+                f"them (list, tuple, dict, namedtuple, dataclass); this one returned, or held, a "
+                f"{type(part).__qualname__}."
+            )
+    return parts, rebuild
 
 
 def vjp(f: Function, *args: Any) -> tuple[Any, Function]:
@@ -408,7 +477,7 @@ def vjp(f: Function, *args: Any) -> tuple[Any, Function]:
     """
     run = Run(prepare(f, True), args, {}, range(len(args)))
     recorded = any(argument.recorded for argument in run.arguments)
-    outputs, _ = flatten(run.out)
+    outputs, _ = output_parts(run.out, "vjp")
     nodes = [current(out)[1] if type(out) is GradArray else None for out in outputs]
     if not recorded:
         _, older = collect([node for node in nodes if node is not None], run.floor)
@@ -452,18 +521,3 @@ def prepare(f: Function, wrap: bool) -> Function:
     if not callable(f):
         raise TypeError(f"npgrad: a function is needed, not {type(f).__name__}")
     return f if preparer is None else preparer(f, wrap)
-
-
-def _named(f: Function, what: str) -> Callable[[Function], Function]:
-    """Give a derived function the name and the documentation of `f`."""
-
-    def decorate(made: Function) -> Function:
-        try:
-            functools.update_wrapper(made, f, assigned=("__module__", "__doc__"), updated=())
-        except AttributeError:
-            pass
-        name = getattr(f, "__name__", type(f).__name__)
-        made.__name__ = made.__qualname__ = f"{what}_of_{name}"
-        return made
-
-    return decorate

@@ -1,0 +1,116 @@
+"""`wrap`: a function whose array makers record while it runs."""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from npgrad.transforms import grad as _grad
+from npgrad.wrapping.makers import ACTIVE
+from npgrad.wrapping.plan import Plan, plan_for
+
+_DISABLED: ContextVar[bool] = ContextVar("npgrad_wrap_disabled", default=False)
+
+
+class _Wrap:
+    """Let code that makes its own buffers record: ``np.zeros``, ``np.array``, ``math.sin``.
+
+    ``buf = np.zeros(n); buf[i] = x[i]``, ``np.array([x[0], x[1]])`` and ``np.asarray(x)`` never
+    reach NumPy's protocols. While a wrapped function runs, the array makers that its package calls
+    (also those imported by name) give arrays that record, ``isinstance(x, np.ndarray)`` holds for
+    recorded arrays, and functions of ``math`` take them. Other threads, and the numpy module
+    itself, see nothing of it, and everything is as before when the call ends.
+
+    `npgrad.grad` and its kin wrap the package of the function that they are given.
+
+    Parameters
+    ----------
+    f : callable or module
+        A function, a method, or a module whose functions are to be wrapped.
+    also : sequence of str
+        Further packages whose makers record during the call: ``("scipy", "sklearn")``.
+
+    Returns
+    -------
+    callable, or a namespace of them for a module
+
+    Examples
+    --------
+    >>> import numpy as np, npgrad
+    >>> def squares(x):
+    ...     out = np.zeros(x.size)
+    ...     for i in range(x.size):
+    ...         out[i] = x[i] ** 2
+    ...     return out
+    >>> x = npgrad.array([1.0, 2.0])
+    >>> np.sum(npgrad.wrap(squares)(x)).backward()[x]
+    array([2., 4.])
+    """
+
+    def __call__(self, f: Any, also: Iterable[str] = ()) -> Any:
+        also = (also,) if isinstance(also, str) else tuple(also)
+        if isinstance(f, types.ModuleType):
+            return _Namespace(f, also)
+        if not callable(f):
+            raise TypeError(f"npgrad: wrap takes a function or a module, not {type(f).__name__}")
+        plan = plan_for(f, also)
+        return f if plan is None else wrapped(f, plan)
+
+    @contextmanager
+    def disabled(self) -> Iterator[None]:
+        """Switch every wrapping off, in this context."""
+        token = _DISABLED.set(True)
+        try:
+            yield
+        finally:
+            _DISABLED.reset(token)
+
+    def __repr__(self) -> str:
+        return "<npgrad.wrap>"
+
+
+class _Namespace:
+    """A module whose functions are wrapped when they are asked for."""
+
+    def __init__(self, module: types.ModuleType, also: tuple[str, ...]) -> None:
+        self._module = module
+        self._also = (*also, module.__name__)
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._module, name)
+        return wrap(value, self._also) if callable(value) else value
+
+    def __dir__(self) -> list[str]:
+        return dir(self._module)
+
+
+def wrapped(f: Callable[..., Any], plan: Plan) -> Callable[..., Any]:
+    """`f` with the names of `plan` replaced during the call."""
+
+    @functools.wraps(f, updated=())
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if _DISABLED.get():
+            return f(*args, **kwargs)
+        token = ACTIVE.set(True)
+        plan.enter()
+        try:
+            return f(*args, **kwargs)
+        finally:
+            plan.leave()
+            ACTIVE.reset(token)
+
+    return call
+
+
+def prepare(f: Callable[..., Any], wanted: bool) -> Callable[..., Any]:
+    """What a transform calls instead of `f`."""
+    plan = plan_for(f) if wanted else None
+    return f if plan is None else wrapped(f, plan)
+
+
+wrap = _Wrap()
+_grad.preparer = prepare
