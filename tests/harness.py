@@ -402,15 +402,20 @@ LAYOUTS: dict[str, Callable[[Any], Any]] = {
 def check_layout(sample: Sample, layout: str) -> None:
     """The same numbers in another memory layout have the same gradient."""
     args, f = arguments(sample), function(sample)
-    laid = tuple(LAYOUTS[layout](x) if x.ndim else x for x in args)
+
+    def lay(x: Any) -> Any:
+        if isinstance(x, tuple):
+            return tuple(map(lay, x))
+        return LAYOUTS[layout](x) if np.ndim(x) else x
+
+    laid = lay(args)
     if any(
         a.tobytes() != b.tobytes() for a, b in zip(leaves(f(*args)), leaves(f(*laid)), strict=True)
     ):
         return  # order="A" and "K" mean the layout: other numbers, another gradient
     _, u, want = gradients(sample, args)
-    u = tuple(LAYOUTS[layout](p) for p in u) if isinstance(u, tuple) else LAYOUTS[layout](u)
     _, pull = npgrad.vjp(f, *laid)
-    for k, (g, w) in enumerate(zip(pull(u), want, strict=True)):
+    for k, (g, w) in enumerate(zip(pull(lay(u)), want, strict=True)):
         largest = float(np.max(np.abs(w), initial=0))
         allowed = max(1e-12, sample.tol * 1e-4) * largest
         close(f"{sample.name}: gradient {k}, {layout}", g, w, allowed)
@@ -455,7 +460,12 @@ def check_batched(sample: Sample) -> None:
             return y if y.size <= ROWS else np.ravel(y)[entries]
 
         x = args[k]
-        y, pull = npgrad.vjp(of_one, x)
+        try:
+            y, pull = npgrad.vjp(of_one, x)
+        except (npgrad.errors.InPlaceError, npgrad.errors.GradientLost):
+            if len(args) == 1:
+                raise
+            continue  # NumPy does not dispatch on this argument alone, so it is refused
         shape = np.shape(y) + x.shape
         rows = [pull(one_hot(y, i))[0] for i in np.ndindex(np.shape(y))]
         want = np.stack(rows).reshape(shape) if rows else np.zeros(shape)

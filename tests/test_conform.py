@@ -20,6 +20,7 @@ from tests.harness import (
     check_empty,
     check_layout,
     check_precision,
+    close,
     function,
     gradients,
     leaves,
@@ -32,7 +33,8 @@ from tests.samples.core import Sample
 @pytest.mark.parametrize("sample", parameters([s for s in SAMPLES if "float32" in s.dtypes]))
 def test_single_precision(sample: Sample) -> None:
     """float32 (complex64) in, float32 out, and float64's numbers to float32's accuracy."""
-    check_precision(sample, "float32", max(3e-4, 1e3 * sample.tol))
+    with quiet():  # SciPy warns of integer parameters in single precision
+        check_precision(sample, "float32", max(3e-4, 1e3 * sample.tol))
 
 
 @pytest.mark.parametrize("sample", parameters(SAMPLES))
@@ -151,11 +153,12 @@ def test_reductions_of_any_shape(shape: tuple[int, ...], data: st.DataObject) ->
 def test_a_cotangent_that_is_broadcast() -> None:
     """A cotangent of stride 0 is one like any other."""
     for sample in SAMPLES:
-        args = arguments(sample)
-        out, pull = npgrad.vjp(function(sample), *args)
-        if isinstance(out, tuple):
-            continue
-        ones = np.ones_like(out)
-        spread = np.broadcast_to(np.ones((), dtype=ones.dtype), ones.shape)
-        for g, w in zip(pull(spread), pull(ones), strict=True):
-            np.testing.assert_allclose(g, w, rtol=1e-12, err_msg=sample.name)
+        with quiet():
+            out, pull = npgrad.vjp(function(sample), *arguments(sample))
+            if isinstance(out, tuple):
+                continue
+            ones = np.ones_like(out)
+            spread = np.broadcast_to(np.ones((), dtype=ones.dtype), ones.shape)
+            for g, w in zip(pull(spread), pull(ones), strict=True):
+                largest = float(np.max(np.abs(w), initial=0))
+                close(sample.name, g, w, 1e-11 * largest)
