@@ -215,12 +215,15 @@ def general(op: General, args: tuple[Any, ...], kwargs: dict[str, Any], frame: F
     if plan is None:
         return _general_slowly(op, args, kwargs, frame)
     result = op.run(*plain, **kwargs)
+    several = False
+    base = None
     try:
         shape, dtype, base = result.shape, result.dtype, result.base
     except AttributeError:
-        return _general_slowly(op, args, kwargs, frame)
-    if dtype.kind not in "fc":
-        return _general_slowly(op, args, kwargs, frame)
+        several = isinstance(result, (tuple, list))
+        shape, dtype = ((len(result),), None) if several else backend.describe(result)
+    if not several and dtype.kind not in "fc":
+        return result
     if base is not None and not op.view:
         for i in op.arrays:
             if backend.is_view(result, values[i]):
@@ -235,10 +238,12 @@ def general(op: General, args: tuple[Any, ...], kwargs: dict[str, Any], frame: F
     for i in drop:
         values[i] = None
     if keep_y:
-        values[-2] = result
+        values[-2] = tuple(result) if several else result
     if guards:
         values.extend(guards)
     node = Node(op, tuple(nodes), tuple(values), shape, dtype, frame.f_code, frame.f_lasti)
+    if several:
+        return _several(node, result)
     handle = GradArray(result, node)
     shares = op.view and (
         result is source or (base is not None and backend.is_view(result, source))
@@ -362,15 +367,16 @@ def as_array(value: Any) -> Any:
     return backend.asarray(value) if isinstance(value, (list, tuple)) else value
 
 
+def _several(node: Node, result: Any) -> Any:
+    """Handles of several outputs, in the container NumPy made."""
+    items = [item_of(node, i, value) for i, value in enumerate(result)]
+    return type(result)(*items) if hasattr(result, "_fields") else type(result)(items)
+
+
 def _handles(op: General, node: Node | None, result: Any, source: Any, values: list[Any]) -> Any:
     """`result` as the caller gets it: handles for inexact arrays, in the container NumPy made."""
     if isinstance(result, (tuple, list)):
-        if node is None:
-            items = [wrapped(value) for value in result]
-        else:
-            items = [item_of(node, i, value) for i, value in enumerate(result)]
-        kind = type(result)
-        return kind(*items) if hasattr(result, "_fields") else kind(items)
+        return wrapped(result) if node is None else _several(node, result)
     if not backend.is_inexact(backend.describe(result)[1]):
         return result
     for array in () if op.view else [values[i] for i in op.arrays]:
@@ -467,9 +473,11 @@ Composed = Callable[..., Any]
 def call(rule: table.Rule, args: tuple[Any, ...], kwargs: dict[str, Any], frame: FrameType) -> Any:
     """Do what the table decides for a function called with at least one GradArray."""
     op = rule.compiled
-    if op is not None:
+    if type(op) is General:
         return general(op, args, kwargs, frame)
     kind = rule.kind
+    if kind == "elementwise":
+        return rule.fun(*args, **kwargs)  # comes back through the protocol for ufuncs
     if kind in ("linear", "bilinear", "reverse"):
         return general(compiled(rule), args, kwargs, frame)
     if kind in ("composed", "writes"):
