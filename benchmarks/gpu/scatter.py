@@ -55,10 +55,11 @@ def rows(record: Record) -> None:
                 mine = [lambda i=i, s=s, o=o: index_add.add_into(o, i, s, **options) for i, s, o in ours]
                 o0.zero_()
                 mine[0]()
+                wrong = error(o0, wanted)
                 record.put(
                     operation="index_add", case=f"{count} x {width} -> {limit} {spread}", kind="float32",
                     ours=seconds(mine, repeats=5), torch=min(by_add, by_scatter), index_add=by_add, scatter_add=by_scatter,
-                    copy=record.copy_seconds(moved), error=error(o0, wanted), host=host_cost(mine[0]), note=label,
+                    copy=record.copy_seconds(moved), error=wrong, host=host_cost(mine[0]), note=label,
                 )
             if width > 1:
                 theirs = seconds([lambda i=i, s=s: aten.embedding_dense_backward(s, i, limit, -1, False) for i, s, _ in sets], repeats=5)

@@ -88,16 +88,16 @@ def _macro(name: str, parameters: str, kinds: Callable[..., tuple[Any, ...]], em
     return _build(name, names, body)
 
 
-def tile_products(name: str, mt: int, nt: int, triple: int, half: int) -> Any:
-    """(sums, shared, weights_at, patch_at, pixels): one tap, 8 channels of `conv_tile`."""
+def tile_products(name: str, mt: int, nt: int, triple: int, half: int, tap: int, first: int) -> Any:
+    """(sums, shared, weights_at, patch_at, pixels): one tap, 8 channels of `conv_tile`; `tap` and `first` are constant offsets."""
 
     def emit(e: _Emitter) -> None:
         base = e.shared(1)
-        a = [[e.split(v, bool(triple)) for v in e.load(base, e.args[2], 128 * i, 4)] for i in range(mt)]
+        a = [[e.split(v, bool(triple)) for v in e.load(base, e.args[2], first + 128 * i, 4)] for i in range(mt)]
         b = []
         for n in range(nt):
             at = e.builder.add(e.args[3], e.builder.load(e.element(4, n)))
-            b.append([e.split(e.load(base, at, k * half)[0], bool(triple)) for k in (0, 1)])
+            b.append([e.split(e.load(base, at, tap + k * half)[0], bool(triple)) for k in (0, 1)])
         for parts in _PRODUCTS[bool(triple)]:
             for n in range(nt):
                 for i in range(mt):

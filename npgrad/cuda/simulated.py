@@ -333,12 +333,12 @@ def _tile_put(mt: int, nt: int, pitch: int) -> Any:
     return run
 
 
-def _tile_products(mt: int, nt: int, triple: int, half: int) -> Any:
+def _tile_products(mt: int, nt: int, triple: int, half: int, tap: int, first: int) -> Any:
     def run(sums: Any, shared: Any, weights: int, patch: int, pixels: Any) -> None:
         for n in range(nt):
-            b = [shared[patch + pixels[n] + k * half] for k in (0, 1)]
+            b = [shared[patch + pixels[n] + tap + k * half] for k in (0, 1)]
             for i in range(mt):
-                a = [shared[weights + 128 * i + j] for j in range(4)]
+                a = [shared[weights + first + 128 * i + j] for j in range(4)]
                 _multiply(sums, (i * nt + n) * 4, a, b, triple)
 
     return run

@@ -96,7 +96,7 @@ def check_layer_norm(
         assert error(get(rstd), want_rstd) < 1e-5
     dx, dw, db = layer_norm.backward(g, x, mean, rstd, w, kind=kind, deterministic=deterministic)
     want = layer_norm.reference_backward(g64, x64, want_mean, want_rstd, w64)
-    if shape[-1] > 1:
+    if shape[-1] > 2:  # two columns: h is +-1 and dx the rest of a cancellation
         assert error(decode(get(dx), kind), want[0]) < tolerance
     if weight:
         if shape[-1] > 1:

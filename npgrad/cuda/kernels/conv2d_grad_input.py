@@ -100,14 +100,15 @@ def run_tiles(
     if tile is None:
         return False
     chunks = -(-problem.channels // 8)
-    tiles_m = -(-problem.out_channels // tile.block_m) * tile.mt * tile.wm
-    arranged = backend.empty((problem.groups * chunks * len(flat) * tiles_m * 128,), np.float32)
-    program = conv_tile.arrange_weights(flat, transposed, tiles_m)
+    blocks_m, block_tiles = -(-problem.out_channels // tile.block_m), tile.mt * tile.wm
+    size = problem.groups * blocks_m * chunks * len(flat) * block_tiles * 128
+    arranged = backend.empty((size,), np.float32)
+    program = conv_tile.arrange_weights(flat, transposed, block_tiles)
     total = int(arranged.size)
     filter_size = int(weight.shape[2]) * int(weight.shape[3])
     blocks = max(1, min(-(-total // 256), 4096))
     backend.run(
-        program, (blocks,), weight, arranged, backend.constants(flat), total, chunks, problem.out_channels, problem.channels, filter_size
+        program, (blocks,), weight, arranged, backend.constants(flat), total, blocks_m, chunks, problem.out_channels, problem.channels, filter_size
     )
     offsets = backend.constants(tuple(conv_tile.tap_offsets(problem, tile)))
     backend.run(

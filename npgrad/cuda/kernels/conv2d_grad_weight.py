@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from ..launch import Backend, Program, backend_of
-from ..source import Writer, lanes_reduce
+from ..source import Writer
 from . import _norms, conv_direct
 from .conv2d_grad_input import check, pair
 
@@ -157,6 +157,12 @@ def partial_products(p: Problem, t: Tile, mode: str) -> Program:
     _emit_load(w, p, t, lay, "first", "int32(0)", "if first < last:")
     w("copy_commit()", "buffer = int32(0)")
     steps = lay.padded // 8
+    def flush_now(step: str) -> None:
+        """Long stages: the tensor core must not accumulate more than 16 steps."""
+        if triple and t.rows * steps > 16:
+            with w.block(f"if ({step} & int32(15)) == int32(15):"):
+                w(f"flush_{count}(total, sums)")
+
     with w.block("for stage in range(first, last):"):
         _emit_load(w, p, t, lay, "(stage + int32(1))", "(int32(1) - buffer)", "if stage + int32(1) < last:")
         w("copy_commit()", "copy_wait1()", "cuda.syncthreads()")
@@ -174,11 +180,13 @@ def partial_products(p: Problem, t: Tile, mode: str) -> Program:
                 with w.block(f"if step == int32({t.rows * steps - 1}):"):
                     w("ao = a_base; bo = b_base")
                 w(f"weight_ahead_{macro}(sums, kept, sm, int32(ao), int32(bo))")
+                flush_now("step")
         else:
             with w.block(f"for line in range(int32({t.rows})):"):
                 w(f"bq = bo + line * int32({st[0] * lay.row})")
                 with w.block(f"for q8 in range(int32({steps})):"):
                     w(f"weight_step_{macro}(sums, sm, int32(ao), int32(bq))")
+                    flush_now("q8")
                     w(f"ao += int32(8); bq += int32({8 * st[1]})")
         if triple:
             w(f"flush_{count}(total, sums)")
@@ -252,39 +260,39 @@ def _emit_load(w: Writer, p: Problem, t: Tile, lay: _Layout, stage: str, buffer:
 
 
 @functools.cache
-def sum_splits(taps: int, many: bool) -> Program:
+def sum_splits(taps: int, rows: int) -> Program:
     """gw[group, kc, tap] = sum over splits of part[split, group, tap, kc], in a fixed order.
 
-    `many` splits: 32 outputs a block, 32 splits at a time; few: one thread an output.
+    `rows` == 1: one thread an output; else 32 outputs a block and `rows` splits at a time.
     """
     w = Writer()
     w("def sum_splits(part, gw, splits, total, size):")
     w.depth = 1
     w("t = int32(cuda.threadIdx.x)", "; ".join(f"s{i} = float32(0)" for i in range(4)))
-    if many:
-        w("tile = cuda.shared.array(1056, float32)", "tx = t & int32(31); ty = t >> int32(5)")
+    if rows > 1:
+        w(f"tile = cuda.shared.array({32 * rows}, float32)", "tx = t & int32(31); ty = t >> int32(5)")
         w("i = int64(cuda.blockIdx.x) * 32 + tx")
-        start, stride = "int64(ty)", 32
     else:
         w("i = int64(cuda.blockIdx.x) * 256 + t")
-        start, stride = "int64(0)", 1
     with w.block("if i < total:"):
-        w(f"j = {start}")
-        with w.block(f"while j + {3 * stride} < splits:"):
+        w("j = int64(ty)" if rows > 1 else "j = int64(0)")
+        with w.block(f"while j + {3 * rows} < splits:"):
             for u in range(4):
-                w(f"s{u} += load1_f32(part, (j + {u * stride}) * total + i)")
-            w(f"j += {4 * stride}")
+                w(f"s{u} += load1_f32(part, (j + {u * rows}) * total + i)")
+            w(f"j += {4 * rows}")
         with w.block("while j < splits:"):
-            w("s0 += load1_f32(part, j * total + i)", f"j += {stride}")
+            w("s0 += load1_f32(part, j * total + i)", f"j += {rows}")
     w("s = (s0 + s1) + (s2 + s3)")
-    if many:
-        w("tile[ty * 33 + tx] = s", "cuda.syncthreads()", "s = tile[tx * 33 + ty]")
-        lanes_reduce(w, ["s"], 32)
-        w("i = int64(cuda.blockIdx.x) * 32 + ty")
-    with w.block("if i < total" + (" and tx == 0:" if many else ":")):
+    if rows > 1:
+        w("tile[t] = s", "cuda.syncthreads()")
+        with w.block("if ty == 0:"):
+            for r in range(1, rows):
+                w(f"s += tile[tx + {32 * r}]")
+    with w.block("if i < total" + (" and ty == 0:" if rows > 1 else ":")):
         w(f"group = i // (size * {taps}); j = i - group * (size * {taps}); tap = j // size")
         w(f"store1_f32(gw, (group * size + j - tap * size) * {taps} + tap, s)")
-    return Program("sum_splits", w.text(), ("float32*", "float32*", "int64", "int64", "int64"), 1024 if many else 256)
+    threads = 32 * rows if rows > 1 else 256
+    return Program("sum_splits", w.text(), ("float32*", "float32*", "int64", "int64", "int64"), threads)
 
 
 def candidates(p: Problem, mode: str) -> list[Tile]:
@@ -364,10 +372,9 @@ def run_tile(backend: Backend, p: Problem, t: Tile, mode: str, x: Any, g: Any, g
     total = int(gw.size)
     part = backend.empty((splits, total), np.float32)
     backend.run(program, (lay.blocks_m * lay.blocks_c, splits, p.groups), x, g, part, stages, splits)
-    many = splits > 16
-    backend.run(
-        sum_splits(taps, many), (-(-total // (32 if many else 256)),), part, gw, splits, total, p.outputs * p.channels
-    )
+    at_once = 1 if splits <= 40 else 8
+    blocks = -(-total // (256 if at_once == 1 else 32))
+    backend.run(sum_splits(taps, at_once), (blocks,), part, gw, splits, total, p.outputs * p.channels)
 
 
 def backward(

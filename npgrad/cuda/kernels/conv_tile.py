@@ -24,6 +24,8 @@ from ..launch import Program
 from ..source import Writer
 
 SHARED_LIMIT = 220 * 1024
+UNROLLED_TAPS = 9  # up to here tap offsets are immediates of the loads
+KEPT_COPIES = 6  # copies a thread and stage whose addresses stay in registers
 
 
 @dataclasses.dataclass(frozen=True)
@@ -97,6 +99,8 @@ class _Layout:
             self.vector = 4 if aligned else 1
             self.zero = -dx0
             self.copied = extent = -(-span // self.vector) * self.vector
+        # columns of the patch that no copy writes but taps read: cleared once
+        self.clear = self.whole and (self.zero > 0 or extent > self.zero + p.width)
         self.row = -(-extent // 4) * 4
         plane = t.images * self.patch_rows * self.row
         while plane % 32 not in (8, 24):
@@ -119,7 +123,9 @@ def ranked(p: Problem, images: int, mode: str) -> list[Tile]:
     kc = min(kc, -(-p.channels // 8))
     for mt, wm, wn in splits:
         for nt in (4, 7, 8):
-            if mt * nt > (8 if mode == "tf32x3" else 16):
+            # two sets of sums when they are flushed; above 8 tiles a warp only one block is resident
+            blocks = 2 if mt * nt <= 8 or mode == "tf32" and mt * nt <= 14 else 1
+            if mt * nt > 14:
                 continue
             capacity = 8 * nt * wn
             for columns in {p.columns, capacity, capacity // 2}:
@@ -130,7 +136,7 @@ def ranked(p: Problem, images: int, mode: str) -> list[Tile]:
                         continue
                     together = max(1, min(images, capacity // (rows * columns))) if columns == p.columns else 1
                     for many in {1, together}:
-                        tile = Tile(many, rows, columns, mt, nt, wm, wn, kc, 2)
+                        tile = Tile(many, rows, columns, mt, nt, wm, wn, kc, blocks)
                         layout = _Layout(p, tile)
                         if layout.bytes > SHARED_LIMIT:
                             continue
@@ -139,8 +145,8 @@ def ranked(p: Problem, images: int, mode: str) -> list[Tile]:
                         useful = images * p.rows * p.columns * p.out_channels / 16
                         # copies cost about a tenth of the products they feed; a tile of one row reads its halo again
                         halo = layout.patch_rows * layout.row * many / tile.pixels
-                        small = 1.0 if layout.bytes <= 112 * 1024 else 1.15
-                        cost = products / useful * (1 + 0.04 * halo) * small * (1 + 0.05 * (nt == 4))
+                        small = 1.0 if layout.bytes <= 112 * 1024 and blocks == 2 else 1.15
+                        cost = products / useful * (1 + 0.08 * halo) * small * (1 + 0.05 * (nt == 4))
                         found.append((cost, tile))
     return [t for _, t in sorted(found, key=lambda f: f[0])]
 
@@ -153,19 +159,20 @@ def choose(p: Problem, images: int, mode: str) -> Tile | None:
 
 @functools.cache
 def arrange_weights(taps: tuple[int, ...], transposed: bool, tiles: int) -> Program:
-    """Weights in fragment order: [group][8-channel chunk][tap][16-row tile][lane][4], zero where padded.
+    """Weights in fragment order: [group][block][8-channel chunk][tap][16-row tile of the block][lane][4], zero where padded.
 
     `taps` are flat filter positions. `transposed`: row m is the weight's axis 1 and the reduced channel its axis 0 (grad input).
     """
     w = Writer()
     count = len(taps)
-    w("def arrange_weights(weight, out, table, total, chunks, rows, channels, filter):")
+    w("def arrange_weights(weight, out, table, total, blocks, chunks, rows, channels, filter):")
     w.depth = 1
     w("i = int64(cuda.blockIdx.x) * 256 + cuda.threadIdx.x")
     with w.block("while i < total:"):
         w("part = i & 3; lane = (i >> 2) & 31; j = i >> 7")
         w(f"tile = j % {tiles}; j = j // {tiles}; tap = j % {count}; j = j // {count}")
-        w("chunk = j % chunks; group = j // chunks")
+        w("chunk = j % chunks; j = j // chunks; block = j % blocks; group = j // blocks")
+        w(f"tile += block * {tiles}")
         # fragment order of m16n8k8: a0 (g, k) a1 (g+8, k) a2 (g, k+4) a3 (g+8, k+4), g = lane / 4, k = lane % 4
         w("m = tile * 16 + (lane >> 2) + 8 * (part & 1); c = chunk * 8 + (lane & 3) + 4 * (part >> 1)")
         w("value = float32(0)")
@@ -176,7 +183,7 @@ def arrange_weights(taps: tuple[int, ...], transposed: bool, tiles: int) -> Prog
                 w("at = (group * rows + m) * channels + c")
             w("value = load1_f32(weight, at * filter + load1_i32(table, tap))")
         w("store1_f32(out, i, value)", "i += int64(cuda.gridDim.x) * 256")
-    signature = ("float32*", "float32*", "int32*") + ("int64",) * 5
+    signature = ("float32*", "float32*", "int32*") + ("int64",) * 6
     return Program("arrange_weights", w.text(), signature, 256)
 
 
@@ -188,7 +195,7 @@ def convolve(p: Problem, t: Tile, mode: str) -> Program:
     taps, triple = len(p.taps), mode == "tf32x3"
     chunks = -(-p.channels // 8)
     stages = -(-chunks // t.kc)
-    tiles_m = -(-p.out_channels // (16 * t.mt * t.wm)) * t.mt * t.wm  # padded, as arranged
+    blocks_m = -(-p.out_channels // t.block_m)
     row_tiles, column_tiles = -(-p.rows // t.rows), -(-p.columns // t.columns)
     block_tiles = t.mt * t.wm
     plane_in, plane_out = p.height * p.width, p.out_height * p.out_width
@@ -208,8 +215,10 @@ def convolve(p: Problem, t: Tile, mode: str) -> Program:
     w(f"ix0 = ox0 * int32({p.stride[1]}) + int32({dx0})")
     with w.block(f"for i in range(t, int32({taps}), int32({threads})):"):
         w("table[i] = load1_i32(offsets, int64(i))")
-    with w.block(f"for i in range(t, int32({2 * lay.stage}), int32({threads})):"):
-        w("sm[i] = float32(0)")
+    if lay.clear:
+        for buffer in range(2):
+            with w.block(f"for i in range(t, int32({lay.patch}), int32({threads})):"):
+                w(f"sm[i + int32({buffer * lay.stage})] = float32(0)")
     w("cuda.syncthreads()")
     # where this lane's pixel of each 8-pixel tile starts in the patch
     count = 4 * t.mt * t.nt
@@ -233,31 +242,62 @@ def convolve(p: Problem, t: Tile, mode: str) -> Program:
     vectors = lay.copied // lay.vector
     copies = 8 * t.kc * t.images * lay.patch_rows * vectors
     copy = {4: "copy16_f32", 2: "copy8_f32", 1: "copy4_f32"}[lay.vector]
-    weight_words = taps * block_tiles * 128
+    stage_weights = t.kc * taps * block_tiles * 128
+    ragged = p.channels % (8 * t.kc) != 0
+    turns = -(-copies // threads)
+    kept = turns <= KEPT_COPIES
+
+    def place(suffix: str) -> None:
+        """Where copy f of a stage comes from and goes to; the same in every stage but for the channel."""
+        w(f"line = f // int32({vectors}); v = (f - line * int32({vectors})) * int32({lay.vector})")
+        w(f"ch = line // int32({t.images * lay.patch_rows}); line = line - ch * int32({t.images * lay.patch_rows})")
+        w(f"ti = line // int32({lay.patch_rows}); yr = line - ti * int32({lay.patch_rows})")
+        w("iy = iy0 + yr; n = image + ti")
+        if lay.whole:
+            w(f"ix = v; to = v + int32({lay.zero}); inside = True")
+        else:
+            w(f"ix = ix0 + v; to = v; inside = ix >= 0 and ix < int32({p.width})")
+        w(f"inside = inside and iy >= 0 and iy < int32({p.height}) and n < images and f < int32({copies})")
+        w(f"at{suffix} = ((int64(n) * {p.groups} + group) * {p.channels} + ch) * {plane_in} + iy * int32({p.width}) + ix")
+        w(f"size{suffix} = int32({4 * lay.vector}) if inside else int32(0)")
+        w(f"ch{suffix} = ch")
+        w(f"to{suffix} = ch * int32({lay.plane}) + (ti * int32({lay.patch_rows}) + yr) * int32({lay.row}) + to")
+
+    def issue(suffix: str, stage: str) -> None:
+        w(f"taken = size{suffix}")
+        if ragged:
+            w(f"taken = taken if {stage} * int32({8 * t.kc}) + ch{suffix} < int32({p.channels}) else int32(0)")
+        w(f"source = at{suffix} + int64({stage}) * {8 * t.kc * plane_in} if taken > 0 else int64(0)")
+        w(f"{copy}(sm, home + to{suffix}, x, source, taken)")
+
+    if kept:
+        for u in range(turns):
+            w(f"f = t + int32({u * threads})")
+            place(str(u))
+    w(f"wbase = (int64(group) * {blocks_m} + block_m) * {chunks * taps * block_tiles * 128}")
+
     def load_stage(stage: str, buffer: str) -> None:
         w(f"home = {buffer} * int32({lay.stage})")
-        with w.block(f"for f in range(t, int32({copies}), int32({threads})):"):
-            w(f"line = f // int32({vectors}); v = (f - line * int32({vectors})) * int32({lay.vector})")
-            w(f"ch = line // int32({t.images * lay.patch_rows}); line = line - ch * int32({t.images * lay.patch_rows})")
-            w(f"ti = line // int32({lay.patch_rows}); yr = line - ti * int32({lay.patch_rows})")
-            w(f"c = {stage} * int32({8 * t.kc}) + ch; iy = iy0 + yr; n = image + ti")
-            if lay.whole:
-                w(f"ix = v; to = v + int32({lay.zero})", "inside = True")
+        if kept:
+            for u in range(turns):
+                if (u + 1) * threads <= copies:
+                    issue(str(u), stage)
+                else:
+                    with w.block(f"if t < int32({copies - u * threads}):"):
+                        issue(str(u), stage)
+        else:
+            with w.block(f"for f in range(t, int32({copies}), int32({threads})):"):
+                place("")
+                issue("", stage)
+        last = chunks * taps * block_tiles * 128
+        with w.block(f"for f in range(t * int32(4), int32({stage_weights}), int32({4 * threads})):"):
+            w(f"from_chunk = {stage} * int32({stage_weights}) + f")
+            if chunks % t.kc:
+                w(f"taken = int32(16) if from_chunk < int32({last}) else int32(0)")
+                w("source = wbase + from_chunk if taken > 0 else int64(0)")
+                w(f"copy16_f32(sm, home + int32({lay.patch}) + f, weights, source, taken)")
             else:
-                w(f"ix = ix0 + v; to = v; inside = ix >= 0 and ix < int32({p.width})")
-            w(f"inside = inside and c < int32({p.channels}) and iy >= 0 and iy < int32({p.height}) and n < images")
-            w(f"at = ((int64(n) * {p.groups} + group) * {p.channels} + c) * {plane_in} + iy * int32({p.width}) + ix")
-            w("at = at if inside else int64(0)")
-            w(
-                f"{copy}(sm, home + ch * int32({lay.plane}) + (ti * int32({lay.patch_rows}) + yr) * int32({lay.row}) + to,"
-                f" x, at, int32({4 * lay.vector}) if inside else int32(0))"
-            )
-        with w.block(f"for f in range(t * int32(4), int32({t.kc * weight_words}), int32({4 * threads})):"):
-            w(f"line = f // int32({block_tiles * 128}); v = f - line * int32({block_tiles * 128})")
-            w(f"chunk = {stage} * int32({t.kc}) + line // int32({taps}); tap = line % int32({taps})")
-            w(f"at = (((int64(group) * {chunks} + chunk) * {taps} + tap) * {tiles_m} + block_m * int32({block_tiles})) * 128 + v")
-            w(f"at = at if chunk < int32({chunks}) else int64(0)")
-            w(f"copy16_f32(sm, home + int32({lay.patch}) + f, weights, at, int32(16) if chunk < int32({chunks}) else int32(0))")
+                w(f"copy16_f32(sm, home + int32({lay.patch}) + f, weights, wbase + from_chunk, int32(16))")
         w("copy_commit()")
 
     load_stage("int32(0)", "int32(0)")
@@ -273,10 +313,18 @@ def convolve(p: Problem, t: Tile, mode: str) -> Program:
         w(f"wa = home + int32({lay.patch}) + warp_m * int32({t.mt * 128}) + lane * int32(4)")
         with w.block(f"for k in range(int32({t.kc})):"):
             w(f"pk = home + k * int32({8 * lay.plane})")
-            with w.block(f"for tap in range(int32({taps})):"):
-                w("pt = pk + table[tap]; wa = int32(wa)")
-                w(f"tile_products_{t.mt}_{t.nt}_{int(triple)}_{4 * lay.plane}(sums, sm, wa, pt, pixels)")
-                w(f"wa += int32({block_tiles * 128})")
+            stem = f"tile_products_{t.mt}_{t.nt}_{int(triple)}_{4 * lay.plane}"
+            if taps <= UNROLLED_TAPS:
+                for i, offset in enumerate(tap_offsets(p, t)):
+                    w(f"{stem}_{offset}_{i * block_tiles * 128}(sums, sm, int32(wa), pk, pixels)")
+                w(f"wa += int32({taps * block_tiles * 128})")
+            else:
+                with w.block(f"for tap in range(int32({taps})):"):
+                    w(f"{stem}_0_0(sums, sm, int32(wa), pk + table[tap], pixels)")
+                    w(f"wa += int32({block_tiles * 128})")
+                    if triple:
+                        with w.block("if (tap & int32(7)) == int32(7):"):
+                            w(f"flush_{count}(total, sums)")
         if triple:
             w(f"flush_{count}(total, sums)")
         w("cuda.syncthreads()", "buffer = int32(1) - buffer")

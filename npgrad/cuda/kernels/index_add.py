@@ -106,7 +106,7 @@ def chunk_add(
     walk.columns()
     w(f"chunks = (count + {chunk - 1}) // {chunk}", "at = int64(cuda.blockIdx.x)")
 
-    def direct(entry: str, row_of: Any) -> None:
+    def direct(row_of: Any) -> None:
         """Rows taken in turn by the lane groups, added at once."""
         with w.block(f"for j in range(int32(0), int32({per}), int32({unroll})):"):
             for u in range(unroll):
@@ -122,16 +122,13 @@ def chunk_add(
         w(f"r{u} = int64({load_index}(index, p{u}))", f"r{u} = r{u} + rows if r{u} < 0 else r{u}")
         w(f"r{u} = r{u} if r{u} < rows else int64(-1)")
 
-    def from_shared(u: int) -> None:
-        w(f"r{u} = (key[e{u}] >> 12) - 1")
-
     with w.block("while at < chunks:"):
         w(f"base = at * {chunk}")
         if not probe:
-            direct("memory", from_memory)
+            direct(from_memory)
             w("at += int64(cuda.gridDim.x)")
         else:
-            _probe_and_sort(w, walk, chunk, groups, per, load_index, lambda: direct("shared", from_shared))
+            _probe_and_sort(w, walk, chunk, groups, per, load_index, lambda: direct(from_memory))
             w("cuda.syncthreads()", "at += int64(cuda.gridDim.x)")
     signature = (f"{index}*", "float32*", "float32*", "int64", "int64", "int64")
     return Program("chunk_add", w.text(), signature, THREADS)
@@ -140,22 +137,24 @@ def chunk_add(
 def _probe_and_sort(
     w: Writer, walk: _RowWalk, chunk: int, groups: int, per: int, load_index: str, direct: Any
 ) -> None:
-    """Keys to shared memory, the probe, and both ways on from there."""
+    """The probe of a sample, and both ways on from there."""
     stride = chunk // SAMPLE
+
+    def read_row(place: str) -> None:
+        w(f"p = base + {place}", "r = int64(-1)")
+        with w.block("if p < count:"):
+            w(f"r = int64({load_index}(index, p))", "r = r + rows if r < 0 else r")
+            w("r = r if (r >= 0 and r < rows) else int64(-1)")
+
     with w.block(f"for i in range(t, int32({TABLE}), int32({THREADS})):"):
         w("table[i] = int32(-1)")
     with w.block("if t == 0:"):
         w("repeats[0] = int32(0)")
     w("cuda.syncthreads()", "seen = int32(0)")
-    with w.block(f"for i in range(t, int32({chunk}), int32({THREADS})):"):
-        w("p = base + i", "r = int64(-1)")
-        with w.block("if p < count:"):
-            w(f"r = int64({load_index}(index, p))", "r = r + rows if r < 0 else r")
-            w("r = r if (r >= 0 and r < rows) else int64(-1)")
-        # row + 1 in front, position behind: what is skipped sorts first as row -1
-        w("key[i] = ((r + 1) << 12) | i")
-        # a strided sample: consecutive indices may be sorted or clustered, both count as repeats
-        with w.block(f"if i % int32({stride}) == 0 and r >= 0:" if stride > 1 else "if r >= 0:"):
+    # a strided sample: a run of sorted indices is no repeat
+    with w.block(f"for i in range(t, int32({SAMPLE}), int32({THREADS})):"):
+        read_row(f"i * int32({stride})")
+        with w.block("if r >= 0:"):
             w(f"slot = int32((r * 40503) & {TABLE - 1})", "word = int32(r & 0x7fffffff)")
             w("old = shared_exchange_i32(table, slot, word)", "seen += int32(1) if old == word else int32(0)")
     with w.block("if seen > 0:"):
@@ -164,7 +163,11 @@ def _probe_and_sort(
     with w.block(f"if repeats[0] * 8 <= {SAMPLE}:"):
         direct()
     with w.block("else:"):
-        w("span = int32(2)")
+        with w.block(f"for i in range(t, int32({chunk}), int32({THREADS})):"):
+            read_row("i")
+            # row + 1 in front, position behind: what is skipped sorts first as row -1
+            w("key[i] = ((r + 1) << 12) | i")
+        w("cuda.syncthreads()", "span = int32(2)")
         with w.block(f"while span <= int32({chunk}):"):
             w("reach = span >> int32(1)")
             with w.block("while reach > 0:"):
