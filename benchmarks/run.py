@@ -55,6 +55,18 @@ def main(argv: list[str] | None = None) -> int:
             say(f"{name} is not installed: left out")
     facts = report.machine()
     outcomes: list[Outcome] = []
+    imported: list[import_time.Imported] = []
+
+    def keep() -> None:
+        """Write what there is: a run that is stopped leaves its figures."""
+        if asked.json:
+            content = {
+                "machine": facts,
+                "workloads": report.as_json(outcomes),
+                "import": [vars(row) for row in imported],
+            }
+            asked.json.write_text(json.dumps(content, indent=1) + "\n")
+
     for name in names:
         if name == "import":
             continue
@@ -65,11 +77,12 @@ def main(argv: list[str] | None = None) -> int:
         )
         say("")
         print(report.block(outcomes[-1]), file=sys.stderr, flush=True)
-    imported = []
+        keep()
     if "import" in names and asked.rounds:
         say("import: fresh processes")
-        imported = import_time.measure(libraries, asked.rounds)
+        imported += import_time.measure(libraries, asked.rounds)
         say("")
+        keep()
     print(report.machine_line(facts), end="\n\n")
     if outcomes and asked.rounds:
         print(report.table(outcomes, libraries), end="\n\n")
@@ -77,13 +90,6 @@ def main(argv: list[str] | None = None) -> int:
         print(report.memory_table(outcomes, ["numpy", *libraries]), end="\n\n")
     if imported:
         print(import_time.table(imported))
-    if asked.json:
-        content = {
-            "machine": facts,
-            "workloads": report.as_json(outcomes),
-            "import": [vars(row) for row in imported],
-        }
-        asked.json.write_text(json.dumps(content, indent=1) + "\n")
     return 0 if all(passed(outcome) for outcome in outcomes) else 1
 
 
