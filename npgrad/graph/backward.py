@@ -314,7 +314,7 @@ class Backward:
                 kept = node.kept
                 if kept is None:
                     raise freed(node)
-                if simple:  # the everyday case: one or two parents, a rule of a ufunc
+                if simple:  # the everyday case, written out: a ufunc, or a function of arrays
                     single = op.single
                     if single is not None:
                         dtype = node.dtype
@@ -342,13 +342,22 @@ class Backward:
                                 self.entries = entries
                                 return i
                             continue
-                    elif op.pair is not None and (node.dtype is FLOAT or node.dtype.kind != "c"):
-                        mine = key in owned and op.reuse is not None
-                        for back, parent in zip(op.pair, node.parents):  # noqa: B905
-                            if mine and back is op.pair[1]:
+                    elif op.quick is not None and (
+                        node.dtype is FLOAT or (node.dtype is not None and node.dtype.kind != "c")
+                    ):
+                        quick = op.quick
+                        mine = op.reuse is not None and key in owned
+                        if len(kept) > op.width:
+                            verify(node, kept)
+                        for back, parent in zip(quick, node.parents):  # noqa: B905
+                            if parent is None:
+                                continue
+                            if mine and back is quick[-1]:
                                 value = self._overwritten(op, g, kept)
                             else:
                                 value = back(g, kept, parent)
+                                if value is None:
+                                    continue
                             try:
                                 if value.shape != parent.shape or value.dtype is not parent.dtype:
                                     value = conform(value, parent)

@@ -51,7 +51,7 @@ class Leaf:
 
     __slots__ = ("handle", "open", "public")
     name = "leaf"
-    single = pair = None
+    single = quick = None
 
     def __init__(self, public: bool) -> None:
         self.handle: ref[Any] | None = None  # weak: a store looks leaves up, nodes do not own them

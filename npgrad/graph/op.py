@@ -41,7 +41,7 @@ class Op:
     name = "?"
     risky = False
     single: Callable[..., Any] | None = None
-    pair: tuple[Pull, ...] | None = None
+    quick: tuple[Pull | None, ...] | None = None
     reuse: tuple[Any, int] | None = None
     width = 1 << 30  # entries of ``kept`` beyond the width are guards of plain operands
     holomorphic = True
@@ -95,7 +95,7 @@ class Variant(Op):
     """An elementwise operation with a given set of inputs recorded.
 
     ``parents`` are those inputs alone, ``kept`` only what their rules name: no look at what is not
-    there. ``pair`` holds the rules of a variant of two, ``single`` the rule of a variant of one,
+    there. ``quick`` holds the rules of a variant of two, ``single`` the rule of a variant of one,
     called as ``single(g, *kept)``; the sweep writes these two out.
     """
 
@@ -122,7 +122,7 @@ class Variant(Op):
         where = {name: i for i, name in enumerate(wanted)}
         self.backs = tuple(_adapter(f, where) for f in functions)  # type: ignore[arg-type]
         self.forwards = tuple(_adapter(f, where) if f else None for f in forwards)
-        self.single = self.pair = None
+        self.single = self.quick = None
         # (ufunc, place in kept) of the last recorded input, if its rule may overwrite g
         last = rule.in_place.get(names[recorded[-1]])
         self.reuse = (last[0], where[last[1]]) if last is not None else None
@@ -132,7 +132,7 @@ class Variant(Op):
             if rule_parameters(alone) == tuple(wanted):
                 self.single = alone
         elif len(recorded) == 2:
-            self.pair = self.backs
+            self.quick = self.backs
         self.guarded = _Guarded(self)
 
     def pack(self, values: Sequence[Any], result: Any) -> tuple[Any, ...]:
@@ -263,6 +263,7 @@ class General(Op):
             for name, i in place.items()
             if i not in self.arrays and i != self.sequence and name not in named
         )
+        self.quick = self.backs if self.sequence < 0 else None
         self._keeps: dict[tuple[bool, ...], tuple[bool, ...]] = {}
         self._plans: dict[int, Plan | None] = {}
         # NumPy's dispatcher is spared, or its whole Python wrapper where the rule says how.
