@@ -58,7 +58,11 @@ class Rule:
     """One decision of the table; see the declaring words for what each field means."""
 
     __slots__ = (
-        "arrays",
+        "_arrays",
+        "_jvps",
+        "_resolved",
+        "_signature",
+        "_vjps",
         "batched",
         "body",
         "compiled",
@@ -67,15 +71,12 @@ class Rule:
         "holomorphic",
         "ignores",
         "in_place",
-        "jvps",
         "kind",
         "name",
         "reason",
         "risky",
         "run",
-        "signature",
         "view",
-        "vjps",
     )
 
     def __init__(
@@ -84,9 +85,9 @@ class Rule:
         fun: Any,
         *,
         name: str | None = None,
-        signature: inspect.Signature | None = None,
-        vjps: Rules | None = None,
-        jvps: Rules | None = None,
+        signature: inspect.Signature | Callable[[], inspect.Signature] | None = None,
+        vjps: Function | Rules | None = None,
+        jvps: Function | Rules | None = None,
         body: Function | None = None,
         reason: str = "",
         ignores: tuple[str, ...] = (),
@@ -98,10 +99,11 @@ class Rule:
         self.kind = kind
         self.fun = fun
         self.name = name or function_name(fun)
-        self.signature = signature
-        self.vjps = dict(vjps or {})
-        self.jvps = dict(jvps or {})
-        self.arrays = tuple(dict.fromkeys((*self.vjps, *self.jvps)))
+        self._signature: Any = signature
+        self._vjps: Any = vjps
+        self._jvps: Any = jvps
+        self._arrays: tuple[str, ...] = ()
+        self._resolved = False
         self.body = body
         self.reason = reason
         self.ignores = ignores
@@ -116,6 +118,52 @@ class Rule:
 
     def __repr__(self) -> str:
         return f"<{self.kind} {self.name}>"
+
+    def _resolve(self) -> None:
+        """Read signatures when they are first asked for: reading all takes as long as importing."""
+        if self._resolved:
+            return
+        if callable(self._signature):
+            self._signature = self._signature()
+        self._vjps = _by_name(self._vjps, self._signature)
+        self._jvps = _by_name(self._jvps, self._signature)
+        self._arrays = tuple(dict.fromkeys((*self._vjps, *self._jvps)))
+        self._resolved = True
+        _check(self)
+
+    @property
+    def signature(self) -> inspect.Signature | None:
+        """The parameters, in NumPy's order; None for what is not differentiated by a rule."""
+        self._resolve()
+        return self._signature  # type: ignore[no-any-return]
+
+    @property
+    def vjps(self) -> dict[str, Function | None]:
+        """VJP rules by array parameter."""
+        self._resolve()
+        return self._vjps  # type: ignore[no-any-return]
+
+    @vjps.setter
+    def vjps(self, rules: Rules) -> None:
+        self._resolve()
+        self._vjps = dict(rules)
+
+    @property
+    def jvps(self) -> dict[str, Function | None]:
+        """JVP rules by array parameter."""
+        self._resolve()
+        return self._jvps  # type: ignore[no-any-return]
+
+    @jvps.setter
+    def jvps(self, rules: Rules) -> None:
+        self._resolve()
+        self._jvps = dict(rules)
+
+    @property
+    def arrays(self) -> tuple[str, ...]:
+        """The array parameters, a sequence of arrays with a star in front."""
+        self._resolve()
+        return self._arrays
 
 
 _TABLE: dict[Any, Rule] = {}
@@ -172,20 +220,27 @@ def all_rules() -> Iterator[Rule]:
 
 def rule_parameters(function: Function) -> tuple[str, ...]:
     """The names that a rule function asks for, ``g`` left out."""
-    names = tuple(inspect.signature(function).parameters)
+    code = getattr(function, "__code__", None)
+    if code is None or code.co_flags & 0x0C:  # *args or **kwargs
+        names = tuple(inspect.signature(function).parameters)
+    else:
+        names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     if not names or names[0] != "g":
         raise TypeError(f"a rule takes g first, got {names} ({function!r})")
     return names[1:]
 
 
-def _check(rule: Rule) -> Rule:
+def _check(rule: Rule) -> None:
     """Every name that a rule function asks for must exist in NumPy's signature."""
-    known = {"y", "shape", "dtype", *(rule.signature.parameters if rule.signature else ())}
+    parameters = rule.signature.parameters if rule.signature else {}
+    known = {"y", "shape", "dtype", *parameters}
     for function in (*rule.vjps.values(), *rule.jvps.values()):
         unknown = set(rule_parameters(function)) - known if function is not None else set()
         if unknown:
             raise TypeError(f"a rule of {rule.name} asks for unknown names {sorted(unknown)}")
-    return rule
+    for name in rule.arrays:
+        if name.lstrip("*") not in parameters:
+            raise TypeError(f"{rule.name} has no parameter {name!r}")
 
 
 def elementwise(
@@ -220,30 +275,36 @@ def elementwise(
     if ufunc.nin != len(rules):
         raise TypeError(f"{ufunc.__name__} has {ufunc.nin} inputs, {len(rules)} rules were given")
     names = ("x",) if ufunc.nin == 1 else tuple(f"x{i + 1}" for i in range(ufunc.nin))
-    parameters = [inspect.Parameter(n, inspect.Parameter.POSITIONAL_ONLY) for n in names]
     rule = _decide(
-        _check(
-            Rule(
-                "elementwise",
-                ufunc,
-                signature=inspect.Signature(parameters),
-                vjps=dict(zip(names, rules, strict=True)),
-                jvps=dict(zip(names, forward or rules, strict=True)),
-                holomorphic=holomorphic,
-                batched=True,
-                risky=risky,
-            )
+        Rule(
+            "elementwise",
+            ufunc,
+            signature=lambda: _positional(names),
+            vjps=dict(zip(names, rules, strict=True)),
+            jvps=dict(zip(names, forward or rules, strict=True)),
+            holomorphic=holomorphic,
+            batched=True,
+            risky=risky,
         )
     )
     rule.in_place = dict(zip(names, in_place, strict=False))
     return rule
 
 
-def _by_name(fun: Any, given: Any, signature: inspect.Signature) -> dict[str, Any]:
+def _positional(names: tuple[str, ...]) -> inspect.Signature:
+    """A ufunc's inputs."""
+    kind = inspect.Parameter.POSITIONAL_ONLY
+    return inspect.Signature([inspect.Parameter(name, kind) for name in names])
+
+
+def _by_name(given: Any, signature: inspect.Signature | None) -> dict[str, Any]:
     """Rules by array parameter; one function alone belongs to the first parameter."""
     if given is None:
         return {}
-    return dict(given) if isinstance(given, Mapping) else {next(iter(signature.parameters)): given}
+    if isinstance(given, Mapping):
+        return dict(given)
+    assert signature is not None
+    return {next(iter(signature.parameters)): given}
 
 
 def linear(
@@ -280,31 +341,18 @@ def linear(
     view : bool
         The result may be a view of the argument, as a reshape is.
     """
-    parameters = _signature(fun, signature)
-    vjps = _by_name(fun, transpose, parameters)
     return _decide(
-        _check_arrays(
-            Rule(
-                "linear",
-                fun,
-                signature=parameters,
-                vjps=vjps,
-                jvps=_by_name(fun, forward, parameters),
-                ignores=ignores,
-                batched=batched,
-                view=view,
-            )
+        Rule(
+            "linear",
+            fun,
+            signature=lambda: _signature(fun, signature),
+            vjps=transpose,
+            jvps=forward,
+            ignores=ignores,
+            batched=batched,
+            view=view,
         )
     )
-
-
-def _check_arrays(rule: Rule) -> Rule:
-    """Array parameters must be parameters."""
-    assert rule.signature is not None
-    for name in rule.arrays:
-        if name.lstrip("*") not in rule.signature.parameters:
-            raise TypeError(f"{rule.name} has no parameter {name!r}")
-    return _check(rule)
 
 
 def bilinear(
@@ -323,15 +371,13 @@ def bilinear(
     parameters = _signature(fun, signature)
     first, second = list(parameters.parameters)[:2]
     return _decide(
-        _check(
-            Rule(
-                "bilinear",
-                fun,
-                signature=parameters,
-                vjps={first: left, second: right},
-                ignores=ignores,
-                batched=batched,
-            )
+        Rule(
+            "bilinear",
+            fun,
+            signature=parameters,
+            vjps={first: left, second: right},
+            ignores=ignores,
+            batched=batched,
         )
     )
 
@@ -363,19 +409,16 @@ def reverse(
         output is complex (never when it is real). False: they are adjoints under Re(vdot) as they
         stand: for a real function of complex z the gradient is du/dx + i du/dy.
     """
-    parameters = _signature(fun, signature)
     return _decide(
-        _check_arrays(
-            Rule(
-                "reverse",
-                fun,
-                signature=parameters,
-                vjps=_by_name(fun, vjp, parameters),
-                jvps=_by_name(fun, forward, parameters),
-                ignores=ignores,
-                holomorphic=holomorphic,
-                batched=batched,
-            )
+        Rule(
+            "reverse",
+            fun,
+            signature=lambda: _signature(fun, signature),
+            vjps=vjp,
+            jvps=forward,
+            ignores=ignores,
+            holomorphic=holomorphic,
+            batched=batched,
         )
     )
 

@@ -6,7 +6,6 @@ line. The gradients are the same as those of `GradArray.backward`.
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterator
 from contextvars import Token
 from dataclasses import dataclass
@@ -139,6 +138,8 @@ class Tape:
         print(self)  # noqa: T201 -- what it is for
 
     def _repr_html_(self) -> str:
+        import html  # a large table of entities, for notebooks alone
+
         head = (
             "<tr><th>"
             + "</th><th>".join(

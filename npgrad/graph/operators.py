@@ -172,12 +172,21 @@ def _make_slowly(ufunc: Any, python: Callable[[Any, Any], Any], reflected: bool)
 
 
 def _make_binary(name: str, ufunc: Any, python: Any, symbol: str, reflected: bool) -> Method:
-    """The method for ``self op other`` (or, reflected, ``other op self``)."""
-    op = compiled(_decided(ufunc))
-    slowly = _make_slowly(ufunc, python, reflected)
-    space = _space(ufunc, op, slowly)
-    exec(_operator_text(name, symbol, reflected), space)
-    return space[f"__{'r' if reflected else ''}{name}__"]  # type: ignore[no-any-return]
+    """The method for ``self op other`` (or, reflected, ``other op self``).
+
+    Its text is compiled when it is first called; it then takes its own place on the class.
+    """
+    full = f"__{'r' if reflected else ''}{name}__"
+
+    def method(self: GradArray, other: Any) -> Any:
+        slowly = _make_slowly(ufunc, python, reflected)
+        space = _space(ufunc, compiled(_decided(ufunc)), slowly)
+        exec(_operator_text(name, symbol, reflected), space)
+        _put(full, space[full])
+        return space[full](self, other)
+
+    method.__name__ = full
+    return method
 
 
 def _space(ufunc: Any, op: Any, slowly: Method) -> dict[str, Any]:
@@ -273,12 +282,6 @@ def _decided(fun: Any) -> table.Rule:
             f"To treat its argument as a constant: {name}(npgrad.value(x))."
         )
     return rule
-
-
-def _power(self: GradArray, exponent: Any, modulus: Any = None) -> Any:
-    if modulus is not None:
-        raise TypeError("pow() 3rd argument not allowed unless all arguments are integers")
-    return _plain_power(self, exponent)
 
 
 _CALLS: dict[Any, Method] = {}  # ufunc of two inputs -> `_BINARY` made for it
@@ -445,7 +448,6 @@ def _setitem(self: GradArray, index: Any, value: Any) -> None:
 
 def install() -> None:
     """Put the operators and the protocols on the class."""
-    global _plain_power
     for name, ufunc_name, python, symbol in BINARY:
         ufunc = backend.ufunc(ufunc_name)
         for reflected in (False, True):
@@ -458,7 +460,6 @@ def install() -> None:
         _put(f"__r{name}__", _make_indirect(ufunc, True))
         if name != "divmod":
             _put(f"__i{name}__", _make_in_place(name, ufunc))
-    _plain_power = GradArray.__pow__
     for name, ufunc_name, python_unary in UNARY:
         _put(f"__{name}__", _make_unary_for(name, ufunc_name, python_unary))
     for name, python_compare in COMPARE:
@@ -467,11 +468,7 @@ def install() -> None:
     _put("__setitem__", _setitem)
     _put("__array_ufunc__", array_ufunc)
     _put("__array_function__", array_function)
-    _put("__pow__", _power)
     setattr(GradArray, "__array_priority__", 1000.0)  # noqa: B010 -- declared by ndarray alone
-
-
-_plain_power: Any = None
 
 
 def _make_unary_for(name: str, ufunc_name: str, python: Any) -> Method:
