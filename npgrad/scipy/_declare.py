@@ -1,0 +1,86 @@
+"""How a stand-in is made, and what several chapters share.
+
+Two ways: `stand_in` runs SciPy's own function on plain arguments and a body in NumPy's words on
+recorded ones; `operation` makes SciPy's computation one node with a rule of its own (a word of the
+table decides it). The bodies take SciPy's arguments; what changes no number (``overwrite_a``,
+``check_finite``, ``workers``) they accept and leave.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ..errors import NoDerivative
+from ..graph.array import GradArray
+from ..graph.stacking import stacked
+from ..primitives import primitive
+
+__all__ = ["array_of", "is_recorded", "operation", "plain", "refuse", "stand_in"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def is_recorded(value: Any) -> bool:
+    """Whether `value` is, or holds in nested lists, tuples and dicts, a GradArray."""
+    kind = type(value)
+    if kind is GradArray:
+        return True
+    if kind is list or kind is tuple:
+        return any(map(is_recorded, value))
+    return kind is dict and any(map(is_recorded, value.values()))
+
+
+def stand_in(original: Callable[..., Any]) -> Callable[[F], F]:
+    """Make a body the stand-in of SciPy's `original`, which still serves plain arguments."""
+
+    def make(body: F) -> F:
+        @functools.wraps(body)
+        def run(*args: Any, **kwargs: Any) -> Any:
+            if any(map(is_recorded, args)) or (kwargs and is_recorded(kwargs)):
+                return body(*args, **kwargs)
+            return original(*args, **kwargs)
+
+        return run  # type: ignore[return-value]
+
+    return make
+
+
+def operation(name: str) -> Callable[[F], F]:
+    """Make a function a primitive that messages call `name`, such as ``scipy.linalg.expm``."""
+    module, _, short = name.rpartition(".")
+
+    def make(function: F) -> F:
+        made = primitive(function)
+        made.__name__ = made.__qualname__ = short
+        made.__module__ = module
+        return made
+
+    return make
+
+
+def array_of(value: Any) -> Any:
+    """`value` as an array: recorded as it is, a list of recorded values stacked."""
+    if type(value) is GradArray:
+        return value
+    if isinstance(value, (list, tuple)) and is_recorded(value):
+        return stacked(value)
+    return np.asarray(value)
+
+
+def plain(value: Any) -> Any:
+    """The numbers of `value` without its history: for branches, shifts and masks."""
+    from ..transforms.grad import value as cut
+
+    return cut(value)
+
+
+def refuse(name: str, what: str) -> NoDerivative:
+    """The error for a form of a function that has no rule here."""
+    return NoDerivative(
+        f"npgrad: npgrad.scipy.{name} has no derivative {what}. Give it npgrad.value of the "
+        "recorded argument to treat that as a constant."
+    )
