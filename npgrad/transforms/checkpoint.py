@@ -34,6 +34,7 @@ from ..graph.record import call
 from ..table import Rule
 from .calls import Call, parts_of
 from .custom import name_of
+from .grad import prepare
 
 SIGNATURE = inspect.signature(lambda arrays, segment: None)
 
@@ -45,6 +46,7 @@ class Checkpoint:
         if not callable(fun):
             raise TypeError(f"npgrad: checkpoint takes a function, not {type(fun).__name__}")
         self.fun = fun
+        self._prepared = prepare(fun, True)  # the second run is outside of any wrapped call
         functools.update_wrapper(self, fun)
         self._rule = Rule(
             "reverse",
@@ -68,7 +70,7 @@ class Checkpoint:
         mode = modes.MODE.get()
         if mode is not None and not mode.recording:
             return self.fun(*args, **kwargs)
-        segment = Segment(self.fun, Call(args, kwargs))
+        segment = Segment(self._prepared, Call(args, kwargs))
         nodes = segment.first_run()
         if not nodes and not segment.call.recorded:
             return segment.result()

@@ -1,7 +1,7 @@
 """`primitive`: a function with derivative rules of its own.
 
 The function runs on plain arrays, so it may be anything: an njit function, a C extension, a solver.
-Here is which rule serves which argument; `calls` takes a call apart and checks what a rule returned.
+Here is which rule serves which argument; `calls` takes a call apart and checks what a rule gave.
 Recording and sweeping are the graph's business: a call is recorded as a function of one sequence,
 the arrays found in its arguments.
 """
@@ -57,13 +57,21 @@ class Primitive:
             functools.update_wrapper(self, fun)
         if not hasattr(self, "__name__"):
             self.__name__ = type(fun).__name__
+
+        # The table reads the parameters of plain functions.
+        def pull(g: Any, arrays: Any, record: Call, y: Any) -> Any:
+            return self._pull(g, arrays, record, y)
+
+        def push(g: Any, arrays: Any, record: Call, y: Any) -> Any:
+            return self._push(g, arrays, record, y)
+
         self._rule = Rule(
             "reverse",
             self._run,
             name=name_of(fun),
             signature=SIGNATURE,
-            vjps={"*arrays": self._pull},
-            jvps={"*arrays": self._push},
+            vjps={"*arrays": pull},
+            jvps={"*arrays": push},
             holomorphic=False,
         )
 
@@ -184,7 +192,7 @@ class Primitive:
             ):
                 break
         else:
-            return self.fun(*args, **kwargs)
+            return self._unwrapped(self.fun, *args, **kwargs)
         record = Call(args, kwargs)
         for index in record.recorded:
             self._refuse_missing(record.owners[index])
@@ -193,11 +201,19 @@ class Primitive:
         record.arrays = []  # the node keeps what it needs; handles would keep the graph alive
         return made
 
+    def _unwrapped(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """Call with array makers that are NumPy's own: what is inside takes plain arrays."""
+        token = modes.WRAPPED.set(False)
+        try:
+            return function(*args, **kwargs)
+        finally:
+            modes.WRAPPED.reset(token)
+
     def _run(self, arrays: Any, record: Call) -> Any:
         """The function on plain arrays, which it must leave as they are."""
         args, kwargs = record.filled(arrays)
         before = [backend.fingerprint(a, False) if is_solid(a) else None for a in arrays]
-        result = self.fun(*args, **kwargs)
+        result = self._unwrapped(self.fun, *args, **kwargs)
         for array, digest, key in zip(arrays, before, record.owners, strict=True):
             if digest is not None and backend.fingerprint(array, False) != digest:
                 raise InPlaceError(
@@ -240,14 +256,14 @@ class Primitive:
     def _pull(self, g: Any, arrays: Any, record: Call, y: Any) -> list[Any]:
         """The cotangent of every array, None where there is none: the graph's VJP."""
         try:
-            return self._pulled(g, arrays, record, y)
+            return self._unwrapped(self._pulled, g, arrays, record, y)
         except GradientLost as error:
             raise self._not_recorded("reverse", error) from error
 
     def _push(self, g: Any, arrays: Any, record: Call, y: Any) -> Any:
         """The tangent of the output: the graph's JVP."""
         try:
-            return self._pushed(g, arrays, record, y)
+            return self._unwrapped(self._pushed, g, arrays, record, y)
         except GradientLost as error:
             raise self._not_recorded("forward", error) from error
 

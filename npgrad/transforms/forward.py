@@ -11,8 +11,8 @@ from ..graph.array import GradArray, current, unwrap
 from ..graph.backward import collect, depending
 from ..graph.forward import Forward
 from ..graph.node import Node
-from .grad import Function, Run, prepare, value
-from .trees import flatten, is_single, same_structure
+from .grad import Function, Run, output_parts, prepare, value
+from .trees import is_single, same_structure
 
 
 def linearize(f: Function, *args: Any) -> tuple[Any, Callable[..., Any]]:
@@ -45,7 +45,7 @@ def linearize(f: Function, *args: Any) -> tuple[Any, Callable[..., Any]]:
     array([ 1., -1.])
     """
     run = Run(prepare(f, True), args, {}, range(len(args)))
-    outputs, rebuild = flatten(run.out)
+    outputs, rebuild = output_parts(run.out, "jvp")
     nodes = [current(out)[1] if type(out) is GradArray else None for out in outputs]
     order, older = collect([node for node in nodes if node is not None], run.floor)
     roots = {node.id for argument in run.arguments for node in argument.nodes}
@@ -61,9 +61,7 @@ def linearize(f: Function, *args: Any) -> tuple[Any, Callable[..., Any]]:
     return (run.out if recorded else value(run.out)), push
 
 
-def _seeds(
-    run: Run, args: tuple[Any, ...], tangents: Sequence[Any]
-) -> tuple[dict[int, Any], bool]:
+def _seeds(run: Run, args: tuple[Any, ...], tangents: Sequence[Any]) -> tuple[dict[int, Any], bool]:
     if len(tangents) != len(args):
         raise ShapeMismatch(
             f"npgrad: {len(args)} arguments need {len(args)} tangents, got {len(tangents)}"
@@ -97,9 +95,7 @@ def tangent_for(node: Node, tangent: Any, position: int) -> Any:
         )
     if dtype == node.dtype and hasattr(tangent, "dtype"):
         return tangent
-    return (
-        tangent.astype(node.dtype) if hasattr(tangent, "astype") else node.dtype.type(tangent)
-    )
+    return tangent.astype(node.dtype) if hasattr(tangent, "astype") else node.dtype.type(tangent)
 
 
 def sweep(
@@ -119,7 +115,7 @@ def sweep(
         if tangent is None and is_single(out):
             shape, dtype = backend.describe(backend.asarray(unwrap(out)))
             if not backend.is_inexact(dtype):
-                shape, dtype = shape, backend.FLOAT
+                dtype = backend.FLOAT
             tangent = backend.zeros(0.0, shape, dtype)[()]
         if record and tangent is not None and type(tangent) is not GradArray:
             tangent = GradArray(tangent, None)

@@ -318,8 +318,9 @@ class Derived:
         self._made_of = (f, argnums, *rest, wrap)
         self._which, self._single = argnums_of(argnums)
         self._f = prepare(f, wrap)
+        made: Any = self
         with contextlib.suppress(AttributeError):
-            functools.update_wrapper(self, f, assigned=("__module__", "__doc__"), updated=())
+            functools.update_wrapper(made, f, assigned=("__module__", "__doc__"), updated=())
         name = getattr(f, "__name__", type(f).__name__)
         self.__name__ = self.__qualname__ = f"{what}_of_{name}"
 
@@ -330,14 +331,16 @@ class Derived:
         return _made_again, (self.what, *self._made_of)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
-        return self if instance is None else types.MethodType(self, instance)
+        bound: Any = self
+        return self if instance is None else types.MethodType(bound, instance)
 
 
 def _made_again(what: str, *made_of: Any) -> Any:
     """The transform `what` of a function, as it was before it was pickled."""
-    from . import grad, jacobian
+    from . import jacobian
 
-    return getattr(jacobian if what in ("jacobian", "jacrev", "jacfwd") else grad, what)(*made_of)
+    here = globals()
+    return here[what](*made_of) if what in here else getattr(jacobian, what)(*made_of)
 
 
 class Gradient(Derived):

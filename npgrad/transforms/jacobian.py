@@ -16,7 +16,7 @@ from ..graph import backend
 from ..graph.array import GradArray, current
 from ..graph.backward import collect, depending
 from .forward import sweep
-from .grad import Argnums, Function, Run, _named, argnums_of, grad, prepare
+from .grad import Argnums, Derived, Function, Run, grad
 from .trees import flatten
 
 DEFAULT_ENTRIES = 1 << 24  # entries of one batch of cotangents unless `chunk` says otherwise
@@ -50,8 +50,8 @@ def _bar(total: int, progress: bool) -> Callable[[int], None]:
 class _Linear:
     """A recorded function between the arrays of its arguments and of its output."""
 
-    def __init__(self, f: Function, args: Any, kwargs: Any, which: Any, wrap: bool) -> None:
-        self.run = Run(prepare(f, wrap), args, kwargs, which)
+    def __init__(self, f: Function, args: Any, kwargs: Any, which: Any) -> None:
+        self.run = Run(f, args, kwargs, which)
         self.outputs, self.rebuild = flatten(self.run.out)
         self.values = []
         self.nodes = []
@@ -109,7 +109,7 @@ def _reverse_block(linear: _Linear, k: int, chunk: int | None, update: Any) -> l
         gradients, _ = linear.run.gradients([(node, rows)], True, batch=1)
         flat = [part for gradient in gradients for part in flatten(gradient)[0]]
         for part, leaf, found in zip(parts, linear.inputs, flat, strict=True):
-            if backend.describe(found)[0] == leaf.shape and total != 1 or (
+            if (backend.describe(found)[0] == leaf.shape and total != 1) or (
                 backend.describe(found)[0] != (stop - start, *leaf.shape)
             ):
                 found = np.broadcast_to(found, (stop - start, *leaf.shape))
@@ -148,14 +148,7 @@ def jacrev(
     wrap: bool = True,
 ) -> Function:
     """The Jacobian by reverse mode: cheap for few outputs. See `jacobian`."""
-    which, single = argnums_of(argnums)
-
-    @_named(f, "jacobian")
-    def jacobian_of(*args: Any, **kwargs: Any) -> Any:
-        linear = _Linear(f, args, kwargs, which, wrap)
-        return _by_reverse(linear, single, chunk, progress)
-
-    return jacobian_of
+    return Jacobian("jacrev", f, argnums, chunk, progress, wrap)
 
 
 def _by_reverse(linear: _Linear, single: bool, chunk: int | None, progress: bool) -> Any:
@@ -173,14 +166,7 @@ def jacfwd(
     wrap: bool = True,
 ) -> Function:
     """The Jacobian by forward mode: cheap for few inputs. See `jacobian`."""
-    which, single = argnums_of(argnums)
-
-    @_named(f, "jacobian")
-    def jacobian_of(*args: Any, **kwargs: Any) -> Any:
-        linear = _Linear(f, args, kwargs, which, wrap)
-        return _by_forward(linear, single, chunk, progress)
-
-    return jacobian_of
+    return Jacobian("jacfwd", f, argnums, chunk, progress, wrap)
 
 
 def _by_forward(linear: _Linear, single: bool, chunk: int | None, progress: bool) -> Any:
@@ -257,18 +243,35 @@ def jacobian(
     array([[2., 0.],
            [0., 4.]])
     """
-    which, single = argnums_of(argnums)
+    return Jacobian("jacobian", f, argnums, chunk, progress, wrap)
 
-    @_named(f, "jacobian")
-    def jacobian_of(*args: Any, **kwargs: Any) -> Any:
-        linear = _Linear(f, args, kwargs, which, wrap)
-        outputs = sum(_size(backend.describe(v)[0]) for v in linear.values)
-        inputs = sum(_size(node.shape) for node in linear.inputs)
-        if inputs < outputs and all(node.dtype.kind == "f" for node in linear.inputs):
-            return _by_forward(linear, single, chunk, progress)
-        return _by_reverse(linear, single, chunk, progress)
 
-    return jacobian_of
+class Jacobian(Derived):
+    """What `jacobian`, `jacrev` and `jacfwd` return."""
+
+    def __init__(
+        self,
+        what: str,
+        f: Function,
+        argnums: Argnums,
+        chunk: int | None,
+        progress: bool,
+        wrap: bool,
+    ) -> None:
+        super().__init__(what, f, argnums, wrap, chunk, progress)
+        self._chunk = chunk
+        self._progress = progress
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The Jacobian at these arguments."""
+        linear = _Linear(self._f, args, kwargs, self._which)
+        forward = self.what == "jacfwd"
+        if self.what == "jacobian":
+            outputs = sum(_size(backend.describe(v)[0]) for v in linear.values)
+            inputs = sum(_size(node.shape) for node in linear.inputs)
+            forward = inputs < outputs and all(node.dtype.kind == "f" for node in linear.inputs)
+        by = _by_forward if forward else _by_reverse
+        return by(linear, self._single, self._chunk, self._progress)
 
 
 def hessian(
@@ -312,6 +315,3 @@ def hvp(f: Function, x: Any, v: Any) -> Any:
     from .forward import jvp
 
     return jvp(grad(f), (x,), (v,))[1]
-
-
-

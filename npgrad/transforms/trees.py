@@ -6,6 +6,7 @@ neither.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections.abc import Callable
 from typing import Any
@@ -50,16 +51,14 @@ def _register_dataclass(kind: type) -> None:
     def flatten(value: Any) -> tuple[tuple[Any, ...], None, tuple[str, ...]]:
         return tuple(getattr(value, name) for name in names), None, names
 
-    def unflatten(_: None, children: tuple[Any, ...]) -> Any:
-        made = object.__new__(kind)
+    def unflatten(_: Any, children: Any) -> Any:
+        made: Any = object.__new__(kind)
         for name, child in zip(names, children, strict=True):
             object.__setattr__(made, name, child)
         return made
 
-    try:
+    with contextlib.suppress(ValueError):  # its author registered it
         optree.register_pytree_node(kind, flatten, unflatten, namespace=NAMESPACE)
-    except ValueError:
-        pass  # its author registered it
     _registered.add(kind)
 
 
@@ -83,9 +82,7 @@ def same_structure(value: Any, like: Any, what: str) -> tuple[list[Any], Rebuild
 
     parts, _ = flatten(value)
     wanted, rebuild = flatten(like)
-    if len(parts) != len(wanted) or (
-        not is_single(like) and _spec(value) != _spec(like)
-    ):
+    if len(parts) != len(wanted) or (not is_single(like) and _spec(value) != _spec(like)):
         raise ShapeMismatch(
             f"npgrad: {what} must have the structure of what it belongs to: "
             f"{_spec(like)}, got {_spec(value)}"
@@ -124,10 +121,15 @@ def differentiable(value: Any, name: str) -> Any:
 class Argument:
     """One argument made into leaves, and how gradients come back in its structure."""
 
-    __slots__ = ("handles", "nodes", "rebuild", "value", "recorded")
+    __slots__ = ("handles", "nodes", "rebuild", "recorded", "value")
 
     def __init__(self, value: Any, name: str) -> None:
-        if type(value) is list or type(value) is tuple or type(value) is dict or not is_single(value):
+        if (
+            type(value) is list
+            or type(value) is tuple
+            or type(value) is dict
+            or not is_single(value)
+        ):
             parts, self.rebuild = flatten(value)
         else:
             parts, self.rebuild = [value], _only
