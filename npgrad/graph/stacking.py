@@ -27,7 +27,7 @@ class Stack(Op):
         buffer = walk.tangent_buffer(node, None, None)
         for place, tangent in zip(kept[0], tangents, strict=True):
             if tangent is not None:
-                buffer[place] = tangent
+                buffer[(slice(None), *place) if walk.batch else place] = tangent
         return buffer
 
 
