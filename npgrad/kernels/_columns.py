@@ -134,17 +134,18 @@ def forward(x: Array, w: Array, geometry: Any, size: Shape) -> Array:
     """The convolution."""
     groups, area = geometry.groups, size[0] * size[1]
     matrices = w.reshape(groups, len(w) // groups, -1)
-    y = np.empty((len(x), groups, len(w) // groups, area), x.dtype)
+    whole = np.empty((len(x), len(w), *size), x.dtype)
+    y = whole.reshape(len(x), groups, -1, area)
     if _plain(x.shape, w.shape, geometry):
         np.matmul(matrices, x.reshape(len(x), groups, -1, area), out=y)
-        return y.reshape(len(x), len(w), *size)
+        return whole
     channels, rows = x.shape[1], w[0, 0].size * x.shape[1]
     arguments = _arguments(w.shape, geometry, size)
     with borrowed((rows, area), x.dtype) as columns:
         for image, out in zip(x, y, strict=True):
             spread(_gather, channels, rows / channels * area * 0.3, image, *arguments, columns)
             np.matmul(matrices, columns.reshape(groups, -1, area), out=out)
-    return y.reshape(len(x), len(w), *size)
+    return whole
 
 
 def grad_input(g: Array, w: Array, shape: Shape, geometry: Any) -> Array:
@@ -153,9 +154,10 @@ def grad_input(g: Array, w: Array, shape: Shape, geometry: Any) -> Array:
     area = size[0] * size[1]
     turned = np.ascontiguousarray(w.reshape(groups, len(w) // groups, -1).swapaxes(1, 2))
     given = g.reshape(len(g), groups, -1, area)
-    if _plain(shape, w.shape, geometry):
-        return np.matmul(turned, given).reshape(shape)
     gx = np.empty(shape, g.dtype)
+    if _plain(shape, w.shape, geometry):
+        np.matmul(turned, given, out=gx.reshape(len(g), groups, -1, area))
+        return gx
     channels, rows = shape[1], w[0, 0].size * shape[1]
     arguments = _arguments(w.shape, geometry, size)
     with borrowed((rows, area), g.dtype) as columns:

@@ -332,9 +332,9 @@ def _forward(kernel: Any, reference: Any, x: Array, cost: float, *parameters: fl
     if not usable(x):
         return reference(x, *parameters)
     flat = np.ascontiguousarray(x).reshape(-1)
-    out = np.empty_like(flat)
-    spread(kernel, flat.size, cost, *parameters, flat, out)
-    return out.reshape(x.shape)
+    out = np.empty(x.shape, x.dtype)
+    spread(kernel, flat.size, cost, *parameters, flat, out.reshape(-1))
+    return out
 
 
 def _backward(
@@ -344,9 +344,10 @@ def _backward(
     if not usable(kept, g) or g.shape != kept.shape:
         return reference(g, kept, *parameters)
     flat = np.ascontiguousarray(kept).reshape(-1)
-    out = np.empty_like(flat)
-    spread(kernel, flat.size, cost, *parameters, np.ascontiguousarray(g).reshape(-1), flat, out)
-    return out.reshape(kept.shape)
+    out = np.empty(kept.shape, kept.dtype)
+    given = np.ascontiguousarray(g).reshape(-1)
+    spread(kernel, flat.size, cost, *parameters, given, flat, out.reshape(-1))
+    return out
 
 
 def relu(x: Array) -> Array:

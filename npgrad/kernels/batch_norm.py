@@ -272,12 +272,12 @@ def batch_norm(x: Array, weight: Array, bias: Array, eps: float) -> Array:
         return batch_norm_reference(x, weight, bias, eps)
     layout = _Layout(x)
     x2 = np.ascontiguousarray(x).reshape(layout.shape)
-    y = np.empty_like(x2)
+    y = np.empty(x.shape, x.dtype)
     mean, variance = layout.moments(x2)
     scale = weight / np.sqrt(variance + eps)
     three = (layout.columns(v.astype(x.dtype)) for v in (mean, scale, bias))
-    layout.spread(_row_apply, _piece_apply, x2, *three, y)
-    return y.reshape(x.shape)
+    layout.spread(_row_apply, _piece_apply, x2, *three, y.reshape(x2.shape))
+    return y
 
 
 def batch_norm_grad(g: Array, x: Array, weight: Array, eps: float) -> tuple[Array, Array, Array]:
@@ -287,7 +287,7 @@ def batch_norm_grad(g: Array, x: Array, weight: Array, eps: float) -> tuple[Arra
     layout = _Layout(x)
     x2 = np.ascontiguousarray(x).reshape(layout.shape)
     g2 = np.ascontiguousarray(g).reshape(layout.shape)
-    gx = np.empty_like(x2)
+    gx = np.empty(x.shape, x.dtype)
     mean, variance = layout.moments(x2)
     r = 1 / np.sqrt(variance + eps)
     columns = layout.columns(mean.astype(x.dtype))
@@ -298,5 +298,5 @@ def batch_norm_grad(g: Array, x: Array, weight: Array, eps: float) -> tuple[Arra
     scale = weight * r
     four = (scale, -scale * r * r * first / count, -scale * second / count)
     arrays = (layout.columns(v.astype(x.dtype)) for v in four)
-    layout.spread(_row_grad, _piece_grad, g2, x2, columns, *arrays, gx)
-    return gx.reshape(x.shape), (first * r).astype(x.dtype), second.astype(x.dtype)
+    layout.spread(_row_grad, _piece_grad, g2, x2, columns, *arrays, gx.reshape(x2.shape))
+    return gx, (first * r).astype(x.dtype), second.astype(x.dtype)

@@ -166,7 +166,7 @@ def group_norm(x: Array, groups: int, weight: Array, bias: Array, eps: float) ->
     n, channels = x.shape[:2]
     positions = x.size // (n * channels)
     x3 = np.ascontiguousarray(x).reshape(n, channels, positions)
-    y = np.empty_like(x3)
+    y = np.empty(x.shape, x.dtype)
     cost = x.size / n * 0.6
     if positions < LONG:
         shape = (n, groups, -1)
@@ -174,8 +174,10 @@ def group_norm(x: Array, groups: int, weight: Array, bias: Array, eps: float) ->
         spread(_rows, n, cost, x3.reshape(shape), w, b, float(eps), y.reshape(shape))
     else:
         w, b = np.ascontiguousarray(weight), np.ascontiguousarray(bias)
-        spread(_channels, n * groups, cost / groups, groups, x3, w, b, float(eps), y)
-    return y.reshape(x.shape)
+        spread(
+            _channels, n * groups, cost / groups, groups, x3, w, b, float(eps), y.reshape(x3.shape)
+        )
+    return y
 
 
 def group_norm_grad(
@@ -188,7 +190,7 @@ def group_norm_grad(
     positions = x.size // (n * channels)
     x3 = np.ascontiguousarray(x).reshape(n, channels, positions)
     g3 = np.ascontiguousarray(g).reshape(x3.shape)
-    gx = np.empty_like(x3)
+    gx = np.empty(x.shape, x.dtype)
     cost = x.size / n
     if positions < LONG:
         shape = (n, groups, channels // groups * positions)
@@ -203,7 +205,7 @@ def group_norm_grad(
     else:
         sums = np.empty((2, n, channels), x.dtype)
         w = np.ascontiguousarray(weight)
-        arguments = groups, g3, x3, w, float(eps), gx, sums
+        arguments = groups, g3, x3, w, float(eps), gx.reshape(x3.shape), sums
         spread(_channels_grad, n * groups, cost / groups, *arguments)
         gw, gb = np.add.reduce(sums, axis=1)
-    return gx.reshape(x.shape), gw, gb
+    return gx, gw, gb

@@ -113,10 +113,19 @@ def layer_norm(x: Array, weight: Array, bias: Array, eps: float) -> Array:
     if not usable(x, weight, bias):
         return layer_norm_reference(x, weight, bias, eps)
     rows = matrix(x, x.shape[-1])
-    y = np.empty_like(rows)
+    y = np.empty(x.shape, x.dtype)
     weight, bias = np.ascontiguousarray(weight), np.ascontiguousarray(bias)
-    spread(_layer_norm, len(rows), rows.shape[1] * 0.5, rows, weight, bias, float(eps), y)
-    return y.reshape(x.shape)
+    spread(
+        _layer_norm,
+        len(rows),
+        rows.shape[1] * 0.5,
+        rows,
+        weight,
+        bias,
+        float(eps),
+        y.reshape(rows.shape),
+    )
+    return y
 
 
 def layer_norm_grad(g: Array, x: Array, weight: Array, eps: float) -> tuple[Array, Array, Array]:
@@ -125,14 +134,15 @@ def layer_norm_grad(g: Array, x: Array, weight: Array, eps: float) -> tuple[Arra
         return layer_norm_grad_reference(g, x, weight, eps)
     width = x.shape[-1]
     rows = matrix(x, width)
-    gx = np.empty_like(rows)
+    gx = np.empty(x.shape, x.dtype)
+    to = gx.reshape(rows.shape)
     chunks = chunk_count(len(rows), rows.size)
     chunk = -(-len(rows) // chunks)
     sums = np.empty((chunks, 2, width), x.dtype)
     weight = np.ascontiguousarray(weight)
     cost = chunk * width * 0.9
     spread(
-        _layer_norm_grad, chunks, cost, chunk, matrix(g, width), rows, weight, float(eps), gx, sums
+        _layer_norm_grad, chunks, cost, chunk, matrix(g, width), rows, weight, float(eps), to, sums
     )
     gw, gb = np.add.reduce(sums, axis=0)
-    return gx.reshape(x.shape), gw, gb
+    return gx, gw, gb

@@ -136,11 +136,19 @@ def logsumexp_grad(g: Array, x: Array, y: Array) -> Array:
     if not usable(x, g, y) or g.shape != y.shape or not np.isfinite(y).all():
         return logsumexp_grad_reference(g, x, y)
     rows = matrix(x, x.shape[-1])
-    out = np.empty_like(rows)
+    out = np.empty(x.shape, x.dtype)
     flat = np.ascontiguousarray(g).reshape(-1)
     cost = rows.shape[1] * 0.8
-    spread(_logsumexp_grad, len(rows), cost, flat, rows, np.ascontiguousarray(y).reshape(-1), out)
-    return out.reshape(x.shape)
+    spread(
+        _logsumexp_grad,
+        len(rows),
+        cost,
+        flat,
+        rows,
+        np.ascontiguousarray(y).reshape(-1),
+        out.reshape(rows.shape),
+    )
+    return out
 
 
 def log_softmax(x: Array) -> Array:
@@ -148,9 +156,9 @@ def log_softmax(x: Array) -> Array:
     if not usable(x):
         return log_softmax_reference(x)
     rows = matrix(x, x.shape[-1])
-    y = np.empty_like(rows)
-    spread(_log_softmax, len(rows), rows.shape[1] * 1.0, rows, y)
-    return y.reshape(x.shape)
+    y = np.empty(x.shape, x.dtype)
+    spread(_log_softmax, len(rows), rows.shape[1] * 1.0, rows, y.reshape(rows.shape))
+    return y
 
 
 def log_softmax_grad(g: Array, y: Array) -> Array:
@@ -158,6 +166,13 @@ def log_softmax_grad(g: Array, y: Array) -> Array:
     if not usable(y, g) or g.shape != y.shape:
         return log_softmax_grad_reference(g, y)
     rows = matrix(y, y.shape[-1])
-    out = np.empty_like(rows)
-    spread(_log_softmax_grad, len(rows), rows.shape[1] * 0.7, matrix(g, y.shape[-1]), rows, out)
-    return out.reshape(y.shape)
+    out = np.empty(y.shape, y.dtype)
+    spread(
+        _log_softmax_grad,
+        len(rows),
+        rows.shape[1] * 0.7,
+        matrix(g, y.shape[-1]),
+        rows,
+        out.reshape(rows.shape),
+    )
+    return out

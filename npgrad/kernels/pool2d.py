@@ -221,9 +221,9 @@ def max_pool2d(x: Array, window: Window) -> Array:
     if not usable(x):
         return max_pool2d_reference(x, window)
     planes = _planes(x)
-    y = np.empty((len(planes), *out_size(x.shape, window)), x.dtype)
-    _run(_max, window, x.size, len(planes), planes, tuple(window), y)
-    return y.reshape(*x.shape[:-2], *y.shape[1:])
+    y = np.empty((*x.shape[:-2], *out_size(x.shape, window)), x.dtype)
+    _run(_max, window, x.size, len(planes), planes, tuple(window), _planes(y))
+    return y
 
 
 def max_pool2d_grad(g: Array, x: Array, y: Array, window: Window) -> Array:
@@ -242,9 +242,9 @@ def avg_pool2d(x: Array, window: Window) -> Array:
     if not usable(x):
         return avg_pool2d_reference(x, window)
     planes = _planes(x)
-    y = np.empty((len(planes), *out_size(x.shape, window)), x.dtype)
-    _run(_mean, window, x.size, len(planes), planes, tuple(window), y)
-    return y.reshape(*x.shape[:-2], *y.shape[1:])
+    y = np.empty((*x.shape[:-2], *out_size(x.shape, window)), x.dtype)
+    _run(_mean, window, x.size, len(planes), planes, tuple(window), _planes(y))
+    return y
 
 
 def avg_pool2d_grad(g: Array, window: Window, shape: Shape) -> Array:

@@ -80,10 +80,12 @@ def rms_norm(x: Array, weight: Array, eps: float) -> Array:
     if not usable(x, weight):
         return rms_norm_reference(x, weight, eps)
     rows = matrix(x, x.shape[-1])
-    y = np.empty_like(rows)
+    y = np.empty(x.shape, x.dtype)
     weight = np.ascontiguousarray(weight)
-    spread(_rms_norm, len(rows), rows.shape[1] * 0.4, rows, weight, float(eps), y)
-    return y.reshape(x.shape)
+    spread(
+        _rms_norm, len(rows), rows.shape[1] * 0.4, rows, weight, float(eps), y.reshape(rows.shape)
+    )
+    return y
 
 
 def rms_norm_grad(g: Array, x: Array, weight: Array, eps: float) -> tuple[Array, Array]:
@@ -92,13 +94,14 @@ def rms_norm_grad(g: Array, x: Array, weight: Array, eps: float) -> tuple[Array,
         return rms_norm_grad_reference(g, x, weight, eps)
     width = x.shape[-1]
     rows = matrix(x, width)
-    gx = np.empty_like(rows)
+    gx = np.empty(x.shape, x.dtype)
+    to = gx.reshape(rows.shape)
     chunks = chunk_count(len(rows), rows.size)
     chunk = -(-len(rows) // chunks)
     sums = np.empty((chunks, width), x.dtype)
     weight = np.ascontiguousarray(weight)
     cost = chunk * width * 0.8
     spread(
-        _rms_norm_grad, chunks, cost, chunk, matrix(g, width), rows, weight, float(eps), gx, sums
+        _rms_norm_grad, chunks, cost, chunk, matrix(g, width), rows, weight, float(eps), to, sums
     )
-    return gx.reshape(x.shape), np.add.reduce(sums, axis=0)
+    return gx, np.add.reduce(sums, axis=0)

@@ -68,9 +68,9 @@ def softmax(x: Array) -> Array:
     if not usable(x):
         return softmax_reference(x)
     rows = matrix(x, x.shape[-1])
-    y = np.empty_like(rows)
-    spread(_softmax, len(rows), rows.shape[1] * 1.0, rows, y)
-    return y.reshape(x.shape)
+    y = np.empty(x.shape, x.dtype)
+    spread(_softmax, len(rows), rows.shape[1] * 1.0, rows, y.reshape(rows.shape))
+    return y
 
 
 def softmax_grad(g: Array, y: Array) -> Array:
@@ -78,6 +78,13 @@ def softmax_grad(g: Array, y: Array) -> Array:
     if not usable(y, g) or g.shape != y.shape:
         return softmax_grad_reference(g, y)
     rows = matrix(y, y.shape[-1])
-    out = np.empty_like(rows)
-    spread(_softmax_grad, len(rows), rows.shape[1] * 0.5, matrix(g, y.shape[-1]), rows, out)
-    return out.reshape(y.shape)
+    out = np.empty(y.shape, y.dtype)
+    spread(
+        _softmax_grad,
+        len(rows),
+        rows.shape[1] * 0.5,
+        matrix(g, y.shape[-1]),
+        rows,
+        out.reshape(rows.shape),
+    )
+    return out
