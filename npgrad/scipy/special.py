@@ -185,7 +185,7 @@ def polygamma(n: Any, x: Any) -> Any:
 def multigammaln(a: Any, d: int) -> Any:
     """SciPy's ``multigammaln``: the sum of gammaln(a - j/2) for j below d, DLMF 35.3.4."""
     a = array_of(a)
-    if not np.isscalar(d) or math.floor(d) != d:
+    if int(d) != d:
         raise ValueError("d should be a positive integer (dimension)")
     if np.any(plain(a) <= 0.5 * (d - 1)):
         raise ValueError(f"condition a ({plain(a)}) > 0.5 * (d-1) ({0.5 * (d - 1)}) not met")

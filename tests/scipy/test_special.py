@@ -1,0 +1,94 @@
+"""``npgrad.scipy.special`` against SciPy's functions and differences of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.special as theirs
+
+import npgrad
+from npgrad.scipy import special as ours
+from tests.scipy.checks import check
+
+X = np.array([[1.0, 2.0, -1.0], [0.5, 3.0, 0.1]])
+B = np.array([[0.5, 1.5, 2.0], [1.0, -0.4, 0.3]])
+
+
+@pytest.mark.parametrize("axis", [None, 0, -1, (0, 1)])
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_logsumexp(axis, keepdims):
+    check(
+        lambda x: ours.logsumexp(x, axis=axis, keepdims=keepdims),
+        lambda x: theirs.logsumexp(x, axis=axis, keepdims=keepdims),
+        X,
+    )
+
+
+def test_logsumexp_weights():
+    check(
+        lambda x, b: ours.logsumexp(x, axis=1, b=b),
+        lambda x, b: theirs.logsumexp(x, axis=1, b=b),
+        X,
+        np.abs(B),
+    )
+    check(
+        lambda x, b: ours.logsumexp(x, 0, b, return_sign=True)[0],
+        lambda x, b: theirs.logsumexp(x, 0, b, return_sign=True)[0],
+        X,
+        -B,
+    )
+    signs = npgrad.vjp(lambda x: ours.logsumexp(x, 0, -B, return_sign=True), X)[0][1]
+    assert np.array_equal(signs, theirs.logsumexp(X, 0, -B, return_sign=True)[1])
+
+
+def test_logsumexp_broadcasts_weights():
+    check(
+        lambda x, b: ours.logsumexp(x, axis=0, b=b),
+        lambda x, b: theirs.logsumexp(x, axis=0, b=b),
+        X,
+        np.array([[0.5], [2.0]]),
+    )
+
+
+def test_logsumexp_of_infinities():
+    inf = np.inf
+    gradient = npgrad.grad(lambda x: np.sum(ours.logsumexp(x, axis=1)))
+    rows = np.array([[inf, 0.0, inf], [-inf, 0.0, 0.0]])
+    assert np.array_equal(gradient(rows), [[0.5, 0, 0.5], [0, 0.5, 0.5]])
+
+
+def test_logsumexp_of_a_number_and_of_a_list():
+    assert npgrad.grad(ours.logsumexp)(2.0) == 1.0
+    assert npgrad.grad(lambda x: ours.logsumexp([x, 2 * x]))(0.0) == 1.5
+
+
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+@pytest.mark.parametrize("axis", [None, 0, -1])
+def test_softmax(name, axis):
+    check(
+        lambda x: getattr(ours, name)(x, axis=axis),
+        lambda x: getattr(theirs, name)(x, axis=axis),
+        X,
+    )
+
+
+@pytest.mark.parametrize("n", [0, 1, 3])
+def test_polygamma(n):
+    check(lambda x: ours.polygamma(n, x), lambda x: theirs.polygamma(n, x), np.abs(X), single=False)
+
+
+def test_the_order_of_polygamma_has_no_derivative():
+    with pytest.raises(TypeError):
+        npgrad.grad(lambda n: ours.polygamma(n, 1.0))(1.0)
+
+
+@pytest.mark.parametrize("d", [1, 3])
+def test_multigammaln(d):
+    check(lambda a: ours.multigammaln(a, d), lambda a: theirs.multigammaln(a, d), X + 3)
+    with pytest.raises(ValueError, match="condition"):
+        npgrad.grad(lambda a: ours.multigammaln(a, 3))(0.5)
+
+
+def test_other_names_are_scipys():
+    assert ours.erf is theirs.erf
+    assert npgrad.grad(ours.erf)(0.0) == pytest.approx(2 / np.sqrt(np.pi))
