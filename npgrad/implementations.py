@@ -1,4 +1,4 @@
-"""Which implementation of the graph's scatter runs: NumPy's ``np.add.at``, or a kernel.
+"""Which implementation runs: NumPy's, or a kernel, found by file name when it is first needed.
 
 The graph adds cotangents into regions; where an index holds arrays of integers, entries repeat and
 NumPy's only way is ``np.add.at``, which visits element by element. Large cases go to
@@ -7,6 +7,7 @@ NumPy's only way is ``np.add.at``, which visits element by element. Large cases 
 
 from __future__ import annotations
 
+import importlib
 import math
 from typing import Any
 
@@ -16,6 +17,16 @@ from .graph import backend
 
 SMALL = 4096  # entries below which np.add.at costs less than reaching the kernel
 Array = Any
+
+
+def module_of(operation: str) -> Any:
+    """The file of `operation` among the kernels; what it offers falls back to NumPy by itself."""
+    return importlib.import_module(f"npgrad.kernels.{operation}")
+
+
+def kernel(operation: str) -> Any:
+    """`module_of`, or None without Numba or with kernels switched off."""
+    return module_of(operation) if importlib.import_module("npgrad.kernels").available() else None
 
 
 def add_at(buffer: Array, index: Any, value: Array) -> None:
@@ -41,11 +52,10 @@ def _by_rows(buffer: Array, index: Any, value: Array) -> bool:
         return False
     if buffer.dtype.char not in "fdFD" or len(arrays) > buffer.ndim:
         return False
-    from .kernels import available
-    from .kernels.scatter_add import check_index, sum_rows
-
-    if not available():
+    module = kernel("scatter_add")
+    if module is None:
         return False
+    check_index, sum_rows = module.check_index, module.sum_rows
     lead = buffer.shape[: len(arrays)]
     rows = math.prod(lead)
     if len(arrays) == 1:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from npgrad.implementations import module_of
 from npgrad.primitives import primitive
 from npgrad.table import composed, linear
 
@@ -81,8 +82,7 @@ def scatter_add(g: Array, index: Array, length: int, axis: int, unique: bool = F
     rows = g.reshape((*lead, index.size, *inner))
     index = index.reshape(-1)
     if g.size >= KERNEL_SIZE and not unique and isinstance(g, np.ndarray):
-        from npgrad.kernels.scatter_add import scatter_rows  # reaches Numba: not for small ones
-
+        scatter_rows = module_of("scatter_add").scatter_rows
         if not lead:
             return scatter_rows(rows, index, length)
         return np.moveaxis(scatter_rows(np.moveaxis(rows, axis, 0), index, length), 0, axis)
