@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from npgrad.cuda import simulated
+from npgrad.cuda.fuse import Chain, Operation
 from npgrad.cuda.kernels import (
     batch_norm,
     conv2d_grad_bias,
@@ -303,3 +304,70 @@ def check_conv2d(
             assert error(get(found), want) < tolerance
     if "bias" in which:
         assert error(get(conv2d_grad_bias.backward(put(g))), conv2d_grad_bias.reference(g64)) < 3e-6
+
+
+# one line a ufunc: dtype of the result, and operands in its domain
+UNARY = {
+    "absolute": (-2, 2), "arccos": (-0.9, 0.9), "arccosh": (1.1, 5), "arcsin": (-0.9, 0.9), "arcsinh": (-3, 3), "arctan": (-3, 3),
+    "arctanh": (-0.9, 0.9), "ceil": (-5, 5), "cos": (-6, 6), "cosh": (-2, 2), "exp": (-5, 5), "expm1": (-1, 1), "floor": (-5, 5),
+    "log": (0.1, 9), "log10": (0.1, 9), "log1p": (-0.5, 3), "log2": (0.1, 9), "negative": (-2, 2), "positive": (-2, 2),
+    "reciprocal": (0.2, 4), "sign": (-1, 1), "sin": (-6, 6), "sinh": (-2, 2), "sqrt": (0, 9), "square": (-3, 3), "tan": (-1, 1), "tanh": (-2, 2),
+}  # fmt: skip
+BINARY = ("add", "arctan2", "divide", "hypot", "maximum", "minimum", "multiply", "power", "subtract")
+TESTS = ("equal", "greater", "greater_equal", "less", "less_equal", "not_equal")
+
+
+def check_fuse(name: str, dtype: str, put: Move, get: Move, *, size: int = 40) -> None:
+    """One ufunc in a chain against NumPy in the same dtype."""
+    random = np.random.default_rng(11)
+    low, high = UNARY.get(name, (0.3, 3.0))
+    a = random.uniform(low, high, size).astype(dtype)
+    b = random.uniform(0.3, 3.0, size).astype(dtype)
+    if name in UNARY:
+        chain = Chain([Operation("input", dtype=dtype, value=0), Operation(name, (0,), dtype)], [1])
+        found, want = get(chain(put(a))[0]), getattr(np, name)(a)
+    else:
+        b[::5] = a[::5]
+        inputs = [Operation("input", dtype=dtype, value=i) for i in (0, 1)]
+        result = "bool" if name in TESTS else dtype
+        chain = Chain([*inputs, Operation(name, (0, 1), result)], [2])
+        found, want = get(chain(put(a), put(b))[0]), getattr(np, name)(a, b)
+    assert found.dtype == want.dtype
+    if want.dtype == bool:
+        assert np.array_equal(found, want)
+    else:
+        assert np.allclose(found, want, rtol=3e-6 if dtype == "float32" else 1e-13, atol=1e-7 if dtype == "float32" else 1e-15)
+
+
+def check_fuse_broadcast(put: Move, get: Move) -> None:
+    """Rows, columns, single values, strided views and a mask in one chain of two outputs."""
+    random = np.random.default_rng(12)
+    x = random.standard_normal((5, 7)).astype(np.float32)
+    row = random.standard_normal(7).astype(np.float32)
+    column = random.standard_normal((5, 1)).astype(np.float32)
+    scale = np.array(1.5, np.float32)
+    mask = random.random((5, 7)) < 0.5
+    operations = [
+        *(Operation("input", value=i) for i in range(4)),
+        Operation("input", dtype="bool", value=4),
+        Operation("multiply", (0, 1)),
+        Operation("add", (5, 2)),
+        Operation("where", (4, 6, 3)),
+        Operation("less", (7, 3), "bool"),
+    ]
+    found = Chain(operations, [7, 8])(*(put(v) for v in (x, row, column, scale, mask)))
+    want = np.where(mask, x * row + column, scale)
+    assert np.allclose(get(found[0]), want, rtol=1e-6)
+    assert np.array_equal(get(found[1]), want < scale)
+
+
+def check_fuse_nan(put: Move, get: Move) -> None:
+    """NaN goes through maximum, minimum and sign as in NumPy; nothing is computed where a mask says no."""
+    a = np.array([np.nan, 1.0, -np.inf, -0.0], np.float32)
+    b = np.array([1.0, np.nan, np.inf, 0.0], np.float32)
+    inputs = [Operation("input", value=i) for i in (0, 1)]
+    for name in ("maximum", "minimum"):
+        found = get(Chain([*inputs, Operation(name, (0, 1))], [2])(put(a), put(b))[0])
+        assert np.array_equal(found, getattr(np, name)(a, b), equal_nan=True)
+    found = get(Chain([inputs[0], Operation("sign", (0,))], [1])(put(a))[0])
+    assert np.array_equal(found, np.sign(a), equal_nan=True)

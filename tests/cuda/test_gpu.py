@@ -283,3 +283,14 @@ CONVOLUTIONS = [
 def test_conv2d(case: Any) -> None:
     images, shape, outputs, kernel, options = case
     checks.check_conv2d(images, shape, outputs, kernel, put, get, **options)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", [*checks.UNARY, *checks.BINARY, *checks.TESTS])
+def test_fuse(name: str, dtype: str) -> None:
+    checks.check_fuse(name, dtype, put, get, size=4000)
+
+
+def test_fuse_broadcast_and_nan() -> None:
+    checks.check_fuse_broadcast(put, get)
+    checks.check_fuse_nan(put, get)

@@ -350,7 +350,7 @@ def ranked(p: Problem, mode: str) -> list[Tile]:
         # words copied a product, fragments loaded a product, and enough warps to hide latency
         copied = lay.stage / (lay.block_m * lay.block_c * p.kernel[0] * p.kernel[1] * t.rows * lay.padded)
         loads = 1 / t.mt + 1 / (t.ng * t.filter_rows * p.kernel[1])
-        few = 1.0 if warps >= 8 else 1.25 if warps >= 4 else 2.0
+        few = 1.0 if warps >= 7 else 1.25 if warps >= 4 else 2.0
         costs.append((waste * rounds * (1 + 60 * copied + 0.25 * loads) * few, i, t))
     return [t for _, _, t in sorted(costs)]
 

@@ -119,6 +119,7 @@ def ranked(p: Problem, images: int, mode: str) -> list[Tile]:
     tiles_m = -(-p.out_channels // 16)
     splits = [(1, 4, 2), (2, 2, 4)] if tiles_m >= 4 else [(1, 2, 4)] if tiles_m >= 2 else [(1, 1, 8)]
     taps = len(p.taps)
+    weight = 0.15 if mode == "tf32x3" else 0.4  # of a shared access in the time of the products it feeds
     kc = 4 if taps == 1 else 2 if taps <= 4 else 1
     kc = min(kc, -(-p.channels // 8))
     for mt, wm, wn in splits:
@@ -146,7 +147,7 @@ def ranked(p: Problem, images: int, mode: str) -> list[Tile]:
                         # copies cost about a tenth of the products they feed; a tile of one row reads its halo again
                         halo = layout.patch_rows * layout.row * many / tile.pixels
                         small = 1.0 if layout.bytes <= 112 * 1024 and blocks == 2 else 1.15
-                        cost = products / useful * (1 + 0.08 * halo) * small * (1 + 0.05 * (nt == 4))
+                        cost = products / useful * (1 + 0.08 * halo) * small * (1 + weight * (4 * mt + 2 * nt) / (mt * nt))
                         found.append((cost, tile))
     return [t for _, t in sorted(found, key=lambda f: f[0])]
 

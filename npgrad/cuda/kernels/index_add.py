@@ -29,8 +29,8 @@ from ..source import Writer, power_of_two_at_least
 __all__ = ["add_into", "reference"]
 
 THREADS = 256
-SAMPLE = 512  # indices probed a chunk
-TABLE = 2048
+SAMPLE = 256  # indices probed a chunk
+TABLE = 1024
 ALIGN = ", alignment=16"
 
 
@@ -48,8 +48,8 @@ def _layout(units: int) -> tuple[int, int]:
 
 
 def _chunk(lanes: int) -> int:
-    """Indices a chunk: every lane group walks at least 16."""
-    return max(512, THREADS // lanes * 16)
+    """Indices a chunk: every lane group walks at least 4 (short runs are merged by shuffles; a sort of 4096 keys took longer)."""
+    return max(512, THREADS // lanes * 4)
 
 
 class _RowWalk:
