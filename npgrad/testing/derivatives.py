@@ -1,0 +1,159 @@
+"""`check_grads`: npgrad's own derivatives of a function beside finite differences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from npgrad.errors import NotDifferentiable
+from npgrad.graph import backend
+from npgrad.testing.differences import Function, directional
+from npgrad.testing.handwritten import as_args
+from npgrad.transforms.forward import jvp
+from npgrad.transforms.grad import value, vjp
+from npgrad.transforms.trees import flatten, is_single
+
+
+def check_grads(
+    f: Function,
+    args: Sequence[Any],
+    order: int = 2,
+    modes: Sequence[str] = ("rev", "fwd"),
+    *,
+    rtol: float | None = None,
+    atol: float | None = None,
+    samples: int = 1,
+    seed: int | None = 0,
+) -> None:
+    """Check npgrad's derivatives of `f` against finite differences, along random directions.
+
+    Parameters
+    ----------
+    f : callable
+        Returns an array or a nested container of arrays.
+    args : sequence
+        Where; every floating or complex array in it is differentiated, integers stay as they are.
+        A single array is taken for the only argument.
+    order : int
+        The highest derivative checked: the derivative of order 1 is itself a function that is
+        checked, and so on.
+    modes : sequence of str
+        ``"rev"`` (vjp) and ``"fwd"`` (jvp); for a higher order every combination.
+    rtol, atol : float, optional
+        By default 1e-6 and 1e-8 in double precision, 1e-2 and 1e-3 in single.
+    samples : int
+        How many random directions.
+    seed : int, optional
+        Of the directions; None draws one. It is part of the message.
+
+    Raises
+    ------
+    AssertionError
+        A derivative that differs, or a gradient of another shape or dtype than its argument.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from npgrad.testing import check_grads
+    >>> check_grads(lambda x, y: np.sin(x) / y, (np.array([0.3, 1.0]), 2.0), order=3)
+    """
+    __tracebackhide__ = True
+    unknown = set(modes) - {"rev", "fwd"}
+    if unknown or order < 1:
+        raise ValueError(f"npgrad: modes are 'rev' and 'fwd', order at least 1: {modes}, {order}")
+    if seed is None:
+        seed = int(np.random.SeedSequence().generate_state(1)[0])
+    args = as_args(args)
+    flat, xs = _flat_function(f, args)
+    if not xs:
+        raise NotDifferentiable("npgrad: check_grads needs a floating or complex argument")
+    single = any(np.finfo(backend.describe(x)[1]).eps > 1e-10 for x in xs)
+    rtol = (1e-2 if single else 1e-6) if rtol is None else rtol
+    atol = (1e-3 if single else 1e-8) if atol is None else atol
+    rng = np.random.default_rng(seed)
+    for _ in range(samples):
+        problem = _check(flat, xs, order, tuple(modes), rng, rtol, atol, "")
+        if problem:
+            name = getattr(f, "__name__", type(f).__name__)
+            raise AssertionError(f"derivatives of {name}, seed {seed}: {problem}")
+
+
+def _flat_function(f: Function, args: Sequence[Any]) -> tuple[Function, list[Any]]:
+    """`f` as a function of its floating arrays that returns the list of its floating outputs."""
+    parts, rebuild = flatten(tuple(args))
+    places = [i for i, p in enumerate(parts) if is_single(p) and _inexact(p)]
+
+    def flat(*xs: Any) -> list[Any]:
+        filled = list(parts)
+        for i, x in zip(places, xs, strict=True):
+            filled[i] = x
+        return [p for p in flatten(f(*rebuild(filled)))[0] if is_single(p) and _inexact(p)]
+
+    return flat, [parts[i] for i in places]
+
+
+def _inexact(part: Any) -> bool:
+    return type(part) in (float, complex) or (
+        hasattr(part, "dtype") and backend.is_inexact(part.dtype)
+    )
+
+
+def _random(rng: np.random.Generator, like: Any) -> Any:
+    """A random direction of the shape and dtype of `like`."""
+    shape, dtype = backend.describe(like)
+    made = rng.standard_normal(shape)
+    if dtype.kind == "c":
+        made = made + 1j * rng.standard_normal(shape)
+    return np.asarray(made).astype(dtype)[()]
+
+
+def _inner(us: Sequence[Any], vs: Sequence[Any]) -> float:
+    """``Re <u, v>``, summed over the arrays."""
+    return float(sum(np.sum(np.real(np.conj(u) * v)) for u, v in zip(us, vs, strict=True)))
+
+
+def _check(
+    f: Function, xs: Sequence[Any], order: int, modes: tuple[str, ...], rng: np.random.Generator,
+    rtol: float, atol: float, path: str,
+) -> str:  # fmt: skip
+    """Check the first derivatives of `f`, and those derivatives as functions, to `order`."""
+    with np.errstate(all="ignore"):
+        outs = [value(out) for out in f(*xs)]
+    if not outs:
+        return f"{path or 'f'} has no floating output"
+    vs = [_random(rng, x) for x in xs]
+    us = [_random(rng, out) for out in outs]
+    estimate = directional(lambda *ys: np.float64(_inner(us, [value(o) for o in f(*ys)])), xs, vs)
+    allowed = atol + rtol * abs(estimate.value) + 10 * estimate.error
+    if not np.isfinite(allowed):
+        return f"{path or 'f'}: finite differences found no derivative (nan or inf near the point)"
+    for mode in modes:
+        name = f"{path}{mode}"
+        if mode == "rev":
+            _, pull = vjp(f, *xs)
+            gradients = pull(us)
+            for k, (g, x) in enumerate(zip(gradients, xs, strict=True)):
+                if backend.describe(g) != backend.describe(x):
+                    return (
+                        f"{name}: the gradient of array {k} is {backend.describe(g)}, the array "
+                        f"{backend.describe(x)}"
+                    )
+            found = _inner(gradients, vs)
+            derivative: Function = lambda *ys: list(vjp(f, *ys)[1](us))  # noqa: E731
+        else:
+            _, tangents = jvp(f, tuple(xs), tuple(vs))
+            found = _inner(us, tangents)
+            derivative = lambda *ys: list(jvp(f, tuple(ys), tuple(vs))[1])  # noqa: E731
+        if not abs(found - estimate.value) <= allowed:
+            return (
+                f"{name}: npgrad gives {found:.10g} along a random direction, finite differences "
+                f"{estimate.value:.10g} +- {estimate.error:.1g} (off by "
+                f"{abs(found - estimate.value):.3g}, allowed {allowed:.3g})"
+            )
+        if order > 1:
+            problem = _check(derivative, xs, order - 1, modes, rng, rtol, atol, f"{name} of ")
+            if problem:
+                return problem
+    return ""

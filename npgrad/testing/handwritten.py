@@ -1,0 +1,185 @@
+"""`assert_grad`: a gradient that somebody wrote by hand beside npgrad's, and who is wrong."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from npgrad.testing.differences import LEVELS, Function, complex_step, differentiated, entry
+from npgrad.transforms.grad import Argnums, grad, value
+from npgrad.transforms.jacobian import jacobian
+from npgrad.transforms.trees import flatten, is_single
+
+SHOWN = 5  # entries listed in a message
+
+
+def assert_grad(
+    f: Function,
+    analytic: Any,
+    args: Sequence[Any],
+    argnums: Argnums = 0,
+    rtol: float = 1e-6,
+    atol: float = 1e-8,
+) -> None:
+    """Assert that `analytic` is the gradient of `f`.
+
+    Parameters
+    ----------
+    f : callable
+        Returns a number, or an array (then `analytic` is its Jacobian, of the shape
+        ``output.shape + argument.shape``).
+    analytic : callable or array_like
+        The gradient to check: ``analytic(*args)``, or its value. For a tuple `argnums` a sequence,
+        one for each.
+    args : sequence
+        Where; a single array is taken for the only argument.
+    argnums : int or tuple of int
+        The arguments that `analytic` differentiates.
+    rtol, atol : float
+        Allowed is ``atol + rtol * abs(npgrad's)``.
+
+    Raises
+    ------
+    AssertionError
+        It is not. The message lists the entries that are furthest off, with what npgrad, finite
+        differences and a complex step give for them, and says who is wrong.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from npgrad.testing import assert_grad
+    >>> assert_grad(lambda x: np.sum(x ** 2), lambda x: 2 * x, (np.array([1.0, 3.0]),))
+    >>> assert_grad(lambda x: np.sum(x ** 2), lambda x: x, (np.array([1.0, 3.0]),))
+    Traceback (most recent call last):
+      ...
+    AssertionError: the gradient of <lambda> with respect to argument 0 is wrong at 2 of 2 entries
+      entry [1]: analytic 3.0, npgrad 6.0, off by 3.0; finite differences 6.0, complex step 6.0
+      entry [0]: analytic 1.0, npgrad 2.0, off by 1.0; finite differences 2.0, complex step 2.0
+    Finite differences agree with npgrad: the analytic gradient is wrong.
+    """
+    __tracebackhide__ = True
+    args = as_args(args)
+    which, single = differentiated(args, argnums)
+    given = analytic(*args) if callable(analytic) else analytic
+    wanted = _npgrad(f, args, which)
+    per_argument = [given] if single else list(given)
+    if len(per_argument) != len(which):
+        raise AssertionError(
+            f"the analytic gradient has {len(per_argument)} parts for {len(which)} argnums"
+        )
+    for k, got, want in zip(which, per_argument, wanted, strict=True):
+        problem = _compare(f, args, k, got, want, rtol, atol)
+        if problem:
+            raise AssertionError(problem)
+
+
+def as_args(args: Any) -> tuple[Any, ...]:
+    return (args,) if is_single(args) else tuple(args)
+
+
+def _npgrad(f: Function, args: Sequence[Any], which: tuple[int, ...]) -> tuple[Any, ...]:
+    """npgrad's gradients, or Jacobians where the output is an array."""
+    floats = [_floating(arg) if k in which else arg for k, arg in enumerate(args)]
+    if np.ndim(f(*args)) == 0:
+        return tuple(grad(f, which)(*floats))
+    return tuple(jacobian(f, which)(*floats))
+
+
+def _floating(arg: Any) -> Any:
+    """`arg` with integers as floats, as differences take them."""
+    parts, rebuild = flatten(arg)
+    return rebuild(
+        [p.astype(float) if np.asarray(p).dtype.kind in "iu" and np.ndim(p) else p for p in parts]
+    )
+
+
+def _compare(
+    f: Function, args: Sequence[Any], k: int, got: Any, want: Any, rtol: float, atol: float
+) -> str:
+    """What is wrong with `got`; nothing if it is right."""
+    wanted = flatten(want)[0]
+    parts = [got] if is_single(want) else flatten(got)[0]
+    name = getattr(f, "__name__", type(f).__name__)
+    head = f"the gradient of {name} with respect to argument {k}"
+    if len(parts) != len(wanted):
+        return f"{head} has {len(parts)} arrays, the argument has {len(wanted)}"
+    wrong = []
+    total = 0
+    for j, (a, b) in enumerate(zip(parts, wanted, strict=True)):
+        a, b = np.asarray(value(a)), np.asarray(value(b))
+        if a.shape != b.shape:
+            return f"{head} has shape {a.shape}, it must be {b.shape}"
+        total += a.size
+        off = np.abs(a - b)
+        same = (a == b) | (np.isnan(a) & np.isnan(b))
+        bad = ~same & ~(off <= atol + rtol * np.abs(b))
+        wrong += [(float(off[i]), j, i, a[i], b[i]) for i in np.ndindex(a.shape) if bad[i]]
+    if not wrong:
+        return ""
+    wrong.sort(key=lambda entry: -entry[0] if entry[0] == entry[0] else -math.inf)
+    lines = [f"{head} is wrong at {len(wrong)} of {total} entries"]
+    votes: list[tuple[str, str]] = []
+    for off_by, j, index, a, b in wrong[:SHOWN]:
+        lines.append(_line(f, args, k, j, index, a, b, off_by, len(wanted) > 1, votes))
+    if len(wrong) > SHOWN:
+        lines.append(f"  and {len(wrong) - SHOWN} more")
+    return "\n".join([*lines, _verdict(votes)])
+
+
+def _line(
+    f: Function, args: Sequence[Any], k: int, j: int, index: tuple[int, ...], a: Any, b: Any,
+    off_by: float, several: bool, votes: list[tuple[str, str]],
+) -> str:  # fmt: skip
+    """One entry: who says what; adds to `votes` whom the differences agree with."""
+    rank = np.ndim(flatten(args[k])[0][j])
+    inner = index[len(index) - rank :]  # of the argument; what comes before is of the output
+    outer = index[: len(index) - rank]
+    estimate = entry(f, args, k, j, inner, None, LEVELS)
+    difference = np.asarray(estimate.value)[outer][()]
+    step = complex_step(f, args, k, j, inner)
+    step = step if isinstance(step, str) else np.asarray(step)[outer][()]
+    allowed = 10 * estimate.error + 1e-7 * abs(difference) + 1e-10
+    near = [who for who, x in (("analytic", a), ("npgrad", b)) if abs(x - difference) <= allowed]
+    by = "Finite differences agree"
+    if not isinstance(step, str) and len(near) != 1:
+        by = "Finite differences cannot tell, the complex step agrees"
+        allowed = 1e-9 * abs(step) + 1e-14
+        near = [who for who, x in (("analytic", a), ("npgrad", b)) if abs(x - step) <= allowed]
+    votes.append((near[0], by) if len(near) == 1 else ("", ""))
+    where = f"array {j}, entry" if several else "entry"
+    shown = step if isinstance(step, str) else _short(step)
+    return (
+        f"  {where} {list(map(int, index))}: analytic {_short(a)}, npgrad {_short(b)}, off by "
+        f"{_short(off_by)}; finite differences {_short(difference, estimate.error)}, complex step "
+        f"{shown}"
+    )
+
+
+def _short(x: Any, error: float | None = None) -> str:
+    """`x` to ten digits, or to those that `error` leaves."""
+    size = float(abs(x))
+    digits = 10
+    if error and size:
+        digits = max(1, min(10, int(-math.log10(error / size)))) if error < size else 1
+    if np.isrealobj(x) and (x == 0 or 1e-4 < size < 1e7):
+        return str(np.format_float_positional(x, precision=digits, fractional=False, trim="0"))
+    return f"{x:.{digits}g}"
+
+
+def _verdict(votes: list[tuple[str, str]]) -> str:
+    winners = {who for who, _ in votes}
+    by = votes[0][1]
+    if winners == {"npgrad"}:
+        return f"{by} with npgrad: the analytic gradient is wrong."
+    if winners == {"analytic"}:
+        return (
+            f"{by} with the analytic gradient: npgrad is wrong here, which is a fault to report (or"
+            " f is at a kink, where npgrad takes a convention)."
+        )
+    return (
+        "Finite differences agree with neither everywhere: f may have a kink or a discontinuity "
+        "here, be noisy, or return another value at each call."
+    )
