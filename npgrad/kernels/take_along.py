@@ -1,10 +1,11 @@
-"""Entries added along an axis by an index of the same rank: the backward of ``take_along_axis``.
+"""Entries picked or added along an axis by an index of the same rank, as in ``take_along_axis``.
 
+    out[a, k, b] = x[a, index[a, k, b], b]
     out[a, index[a, k, b], b] += g[a, k, b]        in the order of k
 
-and rows added along any axis by one index, ``out[a, index[k], b] += g[a, k, b]``. Threads divide
-the outer axis or, where there is one outer slab only, the inner columns; each output entry belongs
-to one thread, so results do not depend on their number.
+and rows picked or added along any axis by one index. Threads divide the outer axis or, where there is
+one outer slab only, the inner columns; each output entry belongs to one thread, so results do not
+depend on their number.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ __all__ = [
     "add_along_reference",
     "add_rows",
     "add_rows_reference",
+    "take_along",
+    "take_rows",
 ]
 
 Shape = tuple[int, ...]
@@ -106,6 +109,53 @@ def _slabs(start, stop, index, g, out):  # type: ignore[no-untyped-def]
                 to[b] += add[b]
 
 
+@njit()
+def _pick_last(start, stop, index, x, out):  # type: ignore[no-untyped-def]
+    """Rows ``start <= a < stop`` of two-dimensional arrays."""
+    n = x.shape[1]
+    for a in range(start, stop):
+        row = x[a]
+        places = index[a]
+        to = out[a]
+        for k in range(to.size):
+            i = places[k]
+            i += n if i < 0 else 0
+            to[k] = row[i]
+
+
+@njit()
+def _pick(start, stop, index, x, out):  # type: ignore[no-untyped-def]
+    """Items ``start <= outer m + k < stop`` of three-dimensional arrays."""
+    n = x.shape[1]
+    m = out.shape[1]
+    for item in range(start, stop):
+        a = item // m
+        k = item % m
+        slab = x[a]
+        places = index[a, k]
+        to = out[a, k]
+        for b in range(to.size):
+            i = places[b]
+            i += n if i < 0 else 0
+            to[b] = slab[i, b]
+
+
+@njit()
+def _pick_rows(start, stop, index, x, out):  # type: ignore[no-untyped-def]
+    """Items ``start <= outer m + k < stop``: whole rows."""
+    n = x.shape[1]
+    m = index.size
+    for item in range(start, stop):
+        a = item // m
+        k = item % m
+        i = index[k]
+        i += n if i < 0 else 0
+        row = x[a, i]
+        to = out[a, k]
+        for b in range(to.size):
+            to[b] = row[b]
+
+
 def _three(shape: Shape, axis: int) -> Shape:
     """Outer, axis, inner."""
     return math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :])
@@ -116,12 +166,42 @@ def _check(out: Array, index: Array, axis: int) -> Array:
     return check_index(index, out.shape[axis], axis).reshape(np.shape(index))
 
 
-def add_along(out: Array, index: Array, g: Array, axis: int) -> None:
+def take_along(x: Array, index: Array, axis: int) -> Array:
+    """``np.take_along_axis`` for an `index` in range whose other axes are those of x."""
+    others = x.shape[:axis] + x.shape[axis + 1 :]
+    if others != index.shape[:axis] + index.shape[axis + 1 :] or not usable(x) or not index.size:
+        return np.take_along_axis(x, index, axis)
+    a, m, b = _three(index.shape, axis)
+    x = np.ascontiguousarray(x)
+    out = np.empty(index.shape, x.dtype)
+    if b == 1:
+        spread(_pick_last, a, m * 1.0, index.reshape(a, m), x.reshape(a, -1), out.reshape(a, m))
+    else:
+        arrays = index.reshape(a, m, b), x.reshape(a, -1, b), out.reshape(a, m, b)
+        spread(_pick, a * m, b * 1.0, *arrays)
+    return out
+
+
+def take_rows(x: Array, index: Array, axis: int) -> Array:
+    """``np.take`` along `axis` for a one-dimensional `index` in range."""
+    if not usable(x) or not index.size:
+        return np.take(x, index, axis=axis)
+    a, _, b = _three(x.shape, axis)
+    if b < 8:  # one number at a time is what np.take is good at
+        return np.take(x, index, axis=axis)
+    out = np.empty((*x.shape[:axis], index.size, *x.shape[axis + 1 :]), x.dtype)
+    arrays = np.ascontiguousarray(x).reshape(a, -1, b), out.reshape(a, -1, b)
+    spread(_pick_rows, a * index.size, b * 0.3, index, *arrays)
+    return out
+
+
+def add_along(out: Array, index: Array, g: Array, axis: int, checked: bool = False) -> None:
     """Add `g` into `out` (contiguous, the caller's own) along `axis`, by an index of g's shape.
 
-    `out` has the shape of `g` but along `axis`.
+    `out` has the shape of `g` but along `axis`. `checked` says that `index` is intp and in range.
     """
-    index = _check(out, index, axis)
+    if not checked:
+        index = _check(out, index, axis)
     others = out.shape[:axis] + out.shape[axis + 1 :]
     if others != g.shape[:axis] + g.shape[axis + 1 :] or not usable(g, out, small=512):
         add_along_reference(out, index, g, axis)
@@ -138,9 +218,10 @@ def add_along(out: Array, index: Array, g: Array, axis: int) -> None:
     spread(_along, a * blocks, m * min(block, b) * 1.0, block, blocks, *arrays)
 
 
-def add_rows(out: Array, index: Array, g: Array, axis: int) -> None:
+def add_rows(out: Array, index: Array, g: Array, axis: int, checked: bool = False) -> None:
     """Add the slices of `g` into `out` (contiguous, the caller's own) along `axis`."""
-    index = _check(out, index, axis)
+    if not checked:
+        index = _check(out, index, axis)
     if index.ndim != 1:
         raise OutOfRange(f"one index along axis {axis} is expected, not of shape {index.shape}")
     if not usable(g, out, small=512):

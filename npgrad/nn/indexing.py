@@ -1,8 +1,7 @@
 """index_select, gather, index_add, scatter_add, narrow, cat: picking and adding along any axis.
 
 Indices may be negative and repeated; one out of range raises IndexError before anything is read or
-written. `index_select` and `gather` are `np.take` and `np.take_along_axis`, so their backward is
-that of NumPy's own spellings.
+written. `index_select` and `gather` are what `np.take` and `np.take_along_axis` are in NumPy.
 """
 
 # ruff: noqa: PLW0108 -- the names of a rule's parameters say what it gets
@@ -19,6 +18,8 @@ from npgrad.kernels.scatter_add import check_index
 from npgrad.nn._declare import axis_of, operation, prepared, shape_of, wrong_shape
 from npgrad.table import linear
 
+Shape = tuple[int, ...]
+
 __all__ = ["cat", "gather", "index_add", "index_select", "narrow", "scatter_add"]
 
 
@@ -27,42 +28,81 @@ def _copied(x: Any, src: Any) -> Any:
     return np.array(x, dtype=np.result_type(x, src), order="C", copy=True)
 
 
+def _covered(index: Any, axis: int) -> tuple[slice, ...]:
+    """The part of an array that an index which may be shorter in the other axes reaches."""
+    return tuple(slice(None) if k == axis else slice(n) for k, n in enumerate(index.shape))
+
+
+@operation("index_select")
+def _rows(x: Any, index: Any, axis: int) -> Any:
+    return kernels.take_rows(x, index, axis)
+
+
 @operation("index_add")
 def _index_add(x: Any, src: Any, index: Any, axis: int) -> Any:
     out = _copied(x, src)
-    kernels.add_rows(out, index, src, axis)
+    kernels.add_rows(out, index, src, axis, checked=True)
+    return out
+
+
+@operation("index_select_transposed")
+def _rows_into(dy: Any, index: Any, axis: int, extent: Shape) -> Any:
+    out = np.zeros_like(dy, shape=extent, order="C")
+    kernels.add_rows(out, index, dy, axis, checked=True)
+    return out
+
+
+@operation("gather")
+def _gather(x: Any, index: Any, axis: int) -> Any:
+    part = x[_covered(index, axis)]
+    return kernels.take_along(x if part.shape == x.shape else part, index, axis)
+
+
+def _add_along(out: Any, index: Any, src: Any, axis: int) -> Any:
+    """Add into the part of `out` that `index` covers."""
+    part = out[_covered(index, axis)]
+    if part.shape == out.shape:
+        kernels.add_along(out, index, src, axis, checked=True)
+    else:
+        kernels.add_along_reference(part, index, src, axis)
     return out
 
 
 @operation("scatter_add")
 def _scatter_add(x: Any, src: Any, index: Any, axis: int) -> Any:
-    out = _copied(x, src)
-    inner = tuple(slice(n) if k != axis else slice(None) for k, n in enumerate(index.shape))
-    if out[inner].shape == out.shape:
-        kernels.add_along(out, index, src, axis)
-    else:
-        kernels.add_along_reference(out[inner], index, src, axis)
-    return out
+    return _add_along(_copied(x, src), index, src, axis)
 
 
-def _gathered(g: Any, index: Any, axis: int) -> Any:
-    """``g[..., index[..., k, ...], ...]`` of the part of `g` that `index` covers."""
-    shape = index.shape
-    if any(n != m for k, (n, m) in enumerate(zip(shape, g.shape, strict=True)) if k != axis):
-        g = g[tuple(slice(n) if k != axis else slice(None) for k, n in enumerate(shape))]
-    return np.take_along_axis(g, index, axis)
+@operation("gather_transposed")
+def _gather_into(dy: Any, index: Any, axis: int, extent: Shape) -> Any:
+    return _add_along(np.zeros_like(dy, shape=extent, order="C"), index, dy, axis)
 
 
 linear(
+    _rows,
+    transpose=lambda g, shape, index, axis: _rows_into(g, index, axis, shape),
+)
+linear(
+    _rows_into,
+    transpose=lambda g, index, axis: _rows(g, index, axis),
+    ignores=("extent",),
+)
+linear(
     _index_add,
-    transpose={
-        "x": lambda g: g,
-        "src": lambda g, index, axis: np.take(g, index, axis=axis),
-    },
+    transpose={"x": lambda g: g, "src": lambda g, index, axis: _rows(g, index, axis)},
+)
+linear(
+    _gather,
+    transpose=lambda g, shape, index, axis: _gather_into(g, index, axis, shape),
+)
+linear(
+    _gather_into,
+    transpose=lambda g, index, axis: _gather(g, index, axis),
+    ignores=("extent",),
 )
 linear(
     _scatter_add,
-    transpose={"x": lambda g: g, "src": lambda g, index, axis: _gathered(g, index, axis)},
+    transpose={"x": lambda g: g, "src": lambda g, index, axis: _gather(g, index, axis)},
 )
 
 
@@ -104,7 +144,8 @@ def index_select(x: Any, axis: int, index: Any) -> Any:
     array([[3., 1., 3.]])
     """
     axis = axis_of(x, axis, "index_select")
-    return np.take(x, _one_index("index_select", x, index, axis), axis=axis)
+    x = x if hasattr(x, "dtype") else np.asarray(x)
+    return _rows(x, _one_index("index_select", x, index, axis), axis)
 
 
 def gather(x: Any, axis: int, index: Any) -> Any:
@@ -135,7 +176,7 @@ def gather(x: Any, axis: int, index: Any) -> Any:
     """
     axis = axis_of(x, axis, "gather")
     x = x if hasattr(x, "dtype") else np.asarray(x)
-    return _gathered(x, _full_index("gather", x, index, axis), axis)
+    return _gather(x, _full_index("gather", x, index, axis), axis)
 
 
 def index_add(x: Any, axis: int, index: Any, src: Any) -> Any:

@@ -287,3 +287,19 @@ def test_disabled_gives_the_references() -> None:
     with kernels.disabled():
         np.testing.assert_array_equal(softmax.softmax(x), softmax.softmax_reference(x))
         np.testing.assert_array_equal(activations.erf(x), activations.erf_reference(x))
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_picking(axis: int) -> None:
+    rng = np.random.default_rng(13)
+    for shape in ((40, 30, 20), (1, 5000, 1), (3, 300, 9), (300, 2, 17)):
+        (x,) = arrays(rng, "f4", shape)
+        length = shape[axis] + 3
+        index = rng.integers(
+            -shape[axis], shape[axis], shape[:axis] + (length,) + shape[axis + 1 :]
+        )
+        want = np.take_along_axis(x, index, axis)
+        np.testing.assert_array_equal(take_along.take_along(x, index, axis), want)
+        row = rng.integers(-shape[axis], shape[axis], length)
+        want = np.take(x, row, axis)
+        np.testing.assert_array_equal(take_along.take_rows(x, row, axis), want)
