@@ -30,6 +30,7 @@ import numpy as np
 from npgrad.primitives import primitive
 from npgrad.table import elementwise, reverse
 
+FEW = 4096  # elements below which a fresh buffer costs less than to use one again
 LN2 = math.log(2.0)
 LN10 = math.log(10.0)
 
@@ -102,8 +103,8 @@ def plain_number(x: Any) -> int | float | None:
 
 
 def alike(first: Any, *others: Any) -> bool:
-    """Whether all are plain arrays of one shape and dtype: a rule may then reuse its buffers."""
-    return type(first) is np.ndarray and all(
+    """Whether all are large plain arrays of one shape and dtype: buffers are then used again."""
+    return type(first) is np.ndarray and first.size >= FEW and all(
         type(x) is np.ndarray and x.shape == first.shape and x.dtype == first.dtype for x in others
     )
 
@@ -319,8 +320,8 @@ def tanh_change(t: Any, x: Any) -> Any:
     One buffer serves all steps: fresh memory costs more than arithmetic.
     """
     slope = np.cosh(x)
-    if type(slope) is not np.ndarray:
-        return np.square(1 / slope) * t
+    if type(slope) is not np.ndarray or slope.size < FEW:
+        return t / slope / slope
     np.reciprocal(slope, out=slope)
     np.multiply(slope, slope, out=slope)
     return np.multiply(slope, t, out=slope) if alike(slope, t) else slope * t
