@@ -1,0 +1,253 @@
+"""One-dimensional distributions: how one is put together, and the list of them.
+
+A distribution is its formulas for ``loc = 0, scale = 1``, written in ufuncs that the table knows;
+`Distribution` adds location, scale, support and SciPy's answers outside of it. A point outside of
+the support has a zero gradient, never a NaN. Where the derivative by a shape parameter has no
+closed form (the cdf of gamma, beta, t), a recorded shape raises NoDerivative.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.special as sp
+import scipy.stats as original
+
+from ._declare import array_of, is_recorded, refuse
+
+Array = Any
+Formula = Callable[..., Array]
+
+# What each method gives below the support and above it.
+OUTSIDE = {
+    "pdf": (0.0, 0.0),
+    "pmf": (0.0, 0.0),
+    "logpdf": (-np.inf, -np.inf),
+    "logpmf": (-np.inf, -np.inf),
+    "cdf": (0.0, 1.0),
+    "logcdf": (-np.inf, 0.0),
+    "sf": (1.0, 0.0),
+    "logsf": (0.0, -np.inf),
+}
+
+
+class Distribution:
+    """A distribution of SciPy's; methods given a recorded array use the formulas.
+
+    Parameters
+    ----------
+    name : str
+        SciPy's name of it.
+    shapes : tuple of str
+        Its shape parameters, all positive.
+    support : tuple of float
+        Its ends for ``loc = 0, scale = 1``.
+    formulas : callable
+        By method, ``formula(x, *shapes)``. What is missing follows: pdf from logpdf, the logarithm
+        of cdf and sf from these.
+    """
+
+    def __init__(
+        self, name: str, shapes: tuple[str, ...], support: tuple[float, float], **formulas: Formula
+    ) -> None:
+        self.name = name
+        self.shapes = shapes
+        self.support = support
+        self.discrete = "logpmf" in formulas
+        density = "pmf" if self.discrete else "pdf"
+        log_density = formulas["log" + density]
+        self.formulas: dict[str, Formula] = {
+            density: lambda *args: np.exp(log_density(*args)),
+            "logcdf": lambda *args: np.log(formulas["cdf"](*args)),
+            "logsf": lambda *args: np.log(formulas["sf"](*args)),
+            **formulas,
+        }
+        self.__doc__ = f"SciPy's ``{name}`` distribution, differentiable in what its rules allow."
+
+    def __repr__(self) -> str:
+        return f"<npgrad.scipy.stats.{self.name}>"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Frozen:
+        return Frozen(self, args, kwargs)
+
+    def __getattr__(self, method: str) -> Any:
+        if method.startswith("__"):
+            raise AttributeError(method)
+        theirs = getattr(getattr(original, self.name), method)
+        if method not in self.formulas:
+            return theirs
+
+        def run(x: Any, *args: Any, **kwargs: Any) -> Any:
+            if is_recorded(x) or is_recorded(args) or is_recorded(kwargs):
+                return self._computed(method, x, args, kwargs)
+            return theirs(x, *args, **kwargs)
+
+        run.__name__ = method
+        run.__doc__ = f"SciPy's ``{self.name}.{method}``."
+        return run
+
+    def _parsed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        """Shapes, loc and scale by name."""
+        names = (*self.shapes, "loc") if self.discrete else (*self.shapes, "loc", "scale")
+        if len(args) > len(names):
+            raise TypeError(f"{self.name} takes {', '.join(names)}; got {len(args)} parameters")
+        given = dict(zip(names, args, strict=False))
+        for name, value in kwargs.items():
+            if name not in names or name in given:
+                raise TypeError(f"{self.name}: unexpected or repeated argument {name!r}")
+            given[name] = value
+        missing = [name for name in self.shapes if name not in given]
+        if missing:
+            raise TypeError(f"{self.name} needs {', '.join(missing)}")
+        return given
+
+    def _computed(self, method: str, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The method on arrays of which one is recorded."""
+        given = self._parsed(args, kwargs)
+        if self.discrete and is_recorded(x):
+            raise refuse(f"stats.{self.name}.{method}", "with respect to the number of events")
+        values = _alike([x, *given.values()])
+        named = dict(zip(given, values[1:], strict=True))
+        x, shapes = values[0], [named[name] for name in self.shapes]
+        loc, scale = named.get("loc"), named.get("scale")
+        if loc is not None:
+            x = x - loc
+        valid: Any = True
+        if scale is not None:
+            valid = scale > 0
+            x = x / (scale if np.all(valid) else np.where(valid, scale, 1))
+        for shape in shapes:
+            valid = valid & ((shape >= 0) if self.discrete else (shape > 0))
+        y = self._standard(method, x, shapes, valid)
+        if scale is not None and method in ("pdf", "logpdf"):
+            size = scale if np.all(valid) else np.where(valid, scale, 1)
+            y = y / size if method == "pdf" else y - np.log(size)
+        bad = ~(valid & (x == x))  # noqa: PLR0124 -- false for NaN
+        return np.where(bad, np.nan, y) if np.any(bad) else y
+
+    def _standard(self, method: str, x: Array, shapes: list[Array], valid: Any) -> Array:
+        """The formula inside of the support, kept away from what is not."""
+        low, high = self.support
+        below, above = x < low, x > high
+        inside = ~below & ~above & valid & (x == x)  # noqa: PLR0124 -- false for NaN
+        if self.discrete and method in ("pmf", "logpmf"):
+            inside = inside & (x == np.floor(x))
+        formula = self.formulas[method]
+        if np.all(inside):
+            return formula(x, *shapes)
+        some = 0.5 if high == 1 else 1
+        kept = [np.where(valid, shape, 1) for shape in shapes]
+        y = formula(np.where(inside, x, some), *kept)
+        first, last = OUTSIDE[method]
+        return np.where(inside, y, np.where(above, last, first).astype(y.dtype))
+
+
+class Frozen:
+    """A distribution with its parameters given."""
+
+    def __init__(
+        self, distribution: Distribution, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> None:
+        self.distribution = distribution
+        self.args = args
+        self.kwds = kwargs
+
+    def __getattr__(self, method: str) -> Any:
+        if method.startswith("__"):
+            raise AttributeError(method)
+        if method in self.distribution.formulas:
+            bound = getattr(self.distribution, method)
+            return lambda x: bound(x, *self.args, **self.kwds)
+        return getattr(getattr(original, self.distribution.name)(*self.args, **self.kwds), method)
+
+
+def _alike(values: list[Any]) -> list[Any]:
+    """The values as arrays, Python numbers in the dtype of the arrays: float32 stays float32."""
+    arrays = [v if type(v) in (int, float) else array_of(v) for v in values]
+    kinds = [v.dtype for v in arrays if type(v) not in (int, float) and v.dtype.kind in "fc"]
+    dtype = np.result_type(*kinds) if kinds else np.dtype(np.float64)
+    return [dtype.type(v) if type(v) in (int, float) else v for v in arrays]
+
+
+# ---------------------------------------------------------------------------------- the formulas
+HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
+
+
+def _t_logpdf(x: Array, df: Array) -> Array:
+    """Student's; with infinitely many degrees of freedom the normal one."""
+    infinite = df == np.inf
+    some = bool(np.any(infinite))
+    v = np.where(infinite, 1, df) if some else df
+    y = (
+        sp.gammaln(0.5 * (v + 1))
+        - sp.gammaln(0.5 * v)
+        - 0.5 * np.log(v * math.pi)
+        - 0.5 * (v + 1) * np.log1p(x * x / v)
+    )
+    return np.where(infinite, -0.5 * x * x - HALF_LOG_2PI, y) if some else y
+
+
+norm = Distribution(
+    "norm",
+    (),
+    (-np.inf, np.inf),
+    logpdf=lambda x: -0.5 * x * x - HALF_LOG_2PI,
+    cdf=sp.ndtr,
+    sf=lambda x: sp.ndtr(-x),
+    logcdf=sp.log_ndtr,
+    logsf=lambda x: sp.log_ndtr(-x),
+)
+t = Distribution(
+    "t",
+    ("df",),
+    (-np.inf, np.inf),
+    logpdf=_t_logpdf,
+    cdf=lambda x, df: sp.stdtr(df, x),
+    sf=lambda x, df: sp.stdtr(df, -x),
+)
+beta = Distribution(
+    "beta",
+    ("a", "b"),
+    (0.0, 1.0),
+    logpdf=lambda x, a, b: sp.xlog1py(b - 1, -x) + sp.xlogy(a - 1, x) - sp.betaln(a, b),
+    cdf=lambda x, a, b: sp.betainc(a, b, x),
+    sf=lambda x, a, b: sp.betaincc(a, b, x),
+)
+gamma = Distribution(
+    "gamma",
+    ("a",),
+    (0.0, np.inf),
+    logpdf=lambda x, a: sp.xlogy(a - 1, x) - x - sp.gammaln(a),
+    cdf=lambda x, a: sp.gammainc(a, x),
+    sf=lambda x, a: sp.gammaincc(a, x),
+)
+chi2 = Distribution(
+    "chi2",
+    ("df",),
+    (0.0, np.inf),
+    logpdf=lambda x, df: (
+        sp.xlogy(0.5 * df - 1, x) - 0.5 * x - sp.gammaln(0.5 * df) - 0.5 * math.log(2) * df
+    ),
+    cdf=lambda x, df: sp.chdtr(df, x),
+    sf=lambda x, df: sp.chdtrc(df, x),
+)
+expon = Distribution(
+    "expon",
+    (),
+    (0.0, np.inf),
+    logpdf=lambda x: -x,
+    cdf=lambda x: -np.expm1(-x),
+    sf=lambda x: np.exp(-x),
+    logsf=lambda x: -x,
+)
+poisson = Distribution(
+    "poisson",
+    ("mu",),
+    (0.0, np.inf),
+    logpmf=lambda x, mu: sp.xlogy(x, mu) - sp.gammaln(x + 1) - mu,
+    cdf=lambda x, mu: sp.pdtr(np.floor(x), mu),
+    sf=lambda x, mu: sp.pdtrc(np.floor(x), mu),
+)

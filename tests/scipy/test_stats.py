@@ -1,0 +1,182 @@
+"""``npgrad.scipy.stats`` against SciPy's functions and differences of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.stats as theirs
+
+import npgrad
+from npgrad.scipy import stats as ours
+from tests.scipy.checks import check
+
+LOC, SCALE = np.array([0.1, -0.2]), np.array([1.3, 0.7])
+X = np.array([[0.3, 0.9], [1.2, 0.25]])
+LOGS = ("pdf", "logpdf")
+SUMS = ("cdf", "logcdf", "sf", "logsf")
+SHAPES = {
+    "norm": (),
+    "expon": (),
+    "t": (np.array([2.5, 7.0]),),
+    "gamma": (np.array([2.5, 1.4]),),
+    "chi2": (np.array([3.5, 2.4]),),
+    "beta": (np.array([2.5, 1.4]), np.array([1.7, 3.0])),
+}
+
+
+def points(name):
+    """Inside of the support, whatever loc and scale."""
+    return LOC + SCALE * (X / 1.5 if name == "beta" else X)
+
+
+@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("method", LOGS)
+def test_densities(name, method):
+    f, g = getattr(getattr(ours, name), method), getattr(getattr(theirs, name), method)
+    check(f, g, points(name), *SHAPES[name], LOC, SCALE)
+
+
+@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("method", SUMS)
+def test_distribution_functions(name, method):
+    f, g = getattr(getattr(ours, name), method), getattr(getattr(theirs, name), method)
+    check(
+        lambda x, loc, scale: f(x, *SHAPES[name], loc=loc, scale=scale),
+        lambda x, loc, scale: g(x, *SHAPES[name], loc=loc, scale=scale),
+        points(name),
+        LOC,
+        SCALE,
+        single=not SHAPES[name],  # plain double shapes promote
+    )
+
+
+@pytest.mark.parametrize("name", ["gamma", "beta", "t", "chi2"])
+def test_shapes_of_distribution_functions_are_refused(name):
+    with pytest.raises(npgrad.errors.NoDerivative):
+        npgrad.grad(lambda a: getattr(ours, name).cdf(0.5, *[a] * len(SHAPES[name])))(2.0)
+
+
+@pytest.mark.parametrize("method", ["pmf", "logpmf", "cdf", "logcdf", "sf"])
+def test_poisson(method):
+    k = np.array([0, 3, 7, 2])
+    check(
+        lambda mu: getattr(ours.poisson, method)(k, mu, loc=0),
+        lambda mu: getattr(theirs.poisson, method)(k, mu, loc=0),
+        np.array([0.5, 2.0, 4.5, 3.3]),
+        single=False,
+    )
+
+
+def test_poisson_counts_are_no_variable():
+    with pytest.raises(npgrad.errors.NoDerivative, match="number of events"):
+        npgrad.grad(lambda k: ours.poisson.logpmf(k, 2.0))(3.0)
+
+
+@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("method", LOGS + SUMS)
+def test_outside_of_the_support_and_bad_parameters(name, method):
+    x = np.array([-1.0, 0.25, 5.0, np.nan, 0.5])
+    scale = np.array([1.0, 1.0, 1.0, 1.0, -1.0])
+    shapes = [s[0] for s in SHAPES[name]]
+    f, g = getattr(getattr(ours, name), method), getattr(getattr(theirs, name), method)
+    value, pull = npgrad.vjp(lambda x: f(x, *shapes, scale=scale), x)
+    np.testing.assert_allclose(value, g(x, *shapes, scale=scale), rtol=1e-12)
+    gradient = pull(np.ones(5))[0]
+    assert np.all(np.isfinite(gradient[:3]))
+    if name in ("gamma", "chi2", "expon", "beta"):
+        assert gradient[0] == 0
+
+
+def test_other_ways_to_call():
+    assert npgrad.grad(lambda x: ours.norm(1.0, 0.5).logpdf(x))(1.5) == -2.0
+    assert npgrad.grad(lambda m: ours.norm(loc=m, scale=0.5).logpdf(1.5))(1.0) == 2.0
+    assert ours.norm.logpdf(1.5) == theirs.norm.logpdf(1.5)
+    assert ours.norm(1.0, 2.0).std() == 2.0
+    assert ours.uniform is theirs.uniform
+    with pytest.raises(TypeError, match="needs df"):
+        npgrad.grad(ours.t.logpdf)(1.0)
+    infinite = npgrad.grad(lambda x: ours.t.logpdf(x, np.inf))(1.5)
+    assert infinite == -1.5
+
+
+@pytest.mark.parametrize("method", LOGS)
+def test_dirichlet(method):
+    alpha = np.array([1.5, 2.0, 3.0])
+    x = np.array([[0.2, 0.3], [0.5, 0.1], [0.3, 0.6]])
+    for point in (x, x[:, 0], x[:2]):
+        check(
+            lambda alpha, point=point: getattr(ours.dirichlet, method)(point, alpha),
+            lambda alpha, point=point: getattr(theirs.dirichlet, method)(point, alpha),
+            alpha,
+            single=False,
+        )
+    # all but the last, which follows from them
+    check(
+        lambda x, alpha: getattr(ours.dirichlet, method)(x, alpha),
+        lambda x, alpha: getattr(theirs.dirichlet, method)(x, alpha),
+        x[:2],
+        alpha,
+        single=False,
+    )
+
+
+COV = np.array([[2.0, 0.3, 0.1], [0.3, 1.0, -0.2], [0.1, -0.2, 1.5]])
+
+
+@pytest.mark.parametrize("method", LOGS)
+@pytest.mark.parametrize("allow_singular", [False, True])
+@pytest.mark.parametrize("lead", [(), (4,), (2, 2)])
+def test_multivariate_normal(method, allow_singular, lead):
+    x = np.random.default_rng(1).normal(size=(*lead, 3))
+    check(
+        lambda x, m, c: getattr(ours.multivariate_normal, method)(x, m, c, allow_singular),
+        lambda x, m, c: getattr(theirs.multivariate_normal, method)(x, m, c, allow_singular),
+        x,
+        np.array([0.1, 0.2, -0.3]),
+        COV,
+        symmetric=(2,),
+    )
+
+
+def test_multivariate_normal_parameters():
+    x = np.array([0.3, -0.4, 1.0])
+    for cov in (np.array(2.0), np.array([1.0, 2.0, 0.5])):
+        check(
+            lambda x, c: ours.multivariate_normal.logpdf(x, np.zeros(3), c),
+            lambda x, c: theirs.multivariate_normal.logpdf(x, np.zeros(3), c),
+            x,
+            cov,
+            single=False,
+        )
+    check(ours.multivariate_normal.logpdf, theirs.multivariate_normal.logpdf, x)
+    check(
+        lambda c: ours.multivariate_normal.entropy(np.zeros(3), c),
+        lambda c: theirs.multivariate_normal.entropy(np.zeros(3), c),
+        COV,
+        symmetric=(0,),
+    )
+    check(
+        lambda x, c: ours.multivariate_normal.cdf(x, 0.1, c),
+        lambda x, c: theirs.multivariate_normal.cdf(x, 0.1, c),
+        x,
+        np.array([[2.0]]),
+        single=False,
+        tol=1e-5,
+    )
+    with pytest.raises(npgrad.errors.NoDerivative, match="more than one variable"):
+        npgrad.grad(lambda x: ours.multivariate_normal.cdf(x, np.zeros(3), COV))(x)
+
+
+def test_singular_multivariate_normal():
+    """On a line in the plane: the density along it, -inf beside it."""
+    line = np.array([[1.0, 2.0], [2.0, 4.0]])
+    f = lambda x, c: ours.multivariate_normal.logpdf(x, np.zeros(2), c, allow_singular=True)
+    x = np.array([0.3, 0.6])
+    value, pull = npgrad.vjp(f, x, line)
+    np.testing.assert_allclose(value, theirs.multivariate_normal.logpdf(x, [0, 0], line, True))
+    gradient = pull(1.0)
+    # along (1, 2) the variance is 5: -d/2 (log 5 s + r^2 / (5 s)) at s = 1 for cov = s * line
+    r2 = np.sum(x * x)
+    np.testing.assert_allclose(gradient[0] @ x, -r2 / 5)
+    np.testing.assert_allclose(np.sum(gradient[1] * line), -0.5 + 0.5 * r2 / 5)
+    assert npgrad.vjp(f, np.array([1.0, 0.0]), line)[0] == -np.inf
