@@ -3,9 +3,9 @@
     out[a, k, b] = x[a, index[a, k, b], b]
     out[a, index[a, k, b], b] += g[a, k, b]        in the order of k
 
-and rows picked or added along any axis by one index. Threads divide the outer axis or, where there is
-one outer slab only, the inner columns; each output entry belongs to one thread, so results do not
-depend on their number.
+and rows picked or added along any axis by one index. Threads divide the outer axis or, where there
+is one outer slab only, the inner columns; each output entry belongs to one thread, so results do
+not depend on their number.
 """
 
 from __future__ import annotations
