@@ -1,0 +1,160 @@
+"""Faults found by using npgrad as a newcomer does, one small program each.
+
+Each test states what mathematics or NumPy's own value says. A test leaves its mark of expected
+failure, and moves to the chapter of its subject, with the change that mends the fault.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import npgrad
+
+
+def found(reason: str) -> pytest.MarkDecorator:
+    """The mark of a fault that is known and not mended yet."""
+    return pytest.mark.xfail(strict=True, reason=reason)
+
+
+X = np.array([1.0, 2.0, 3.0])
+
+
+# --- a write into a view of a 0-d array, or of a NumPy scalar ---
+
+
+def scalar_then_newaxis(x):
+    w = np.sum(x)[None]
+    w *= 3.0
+    return np.sum(w * w)  # 9 s**2
+
+
+@found("a write into scalar[None] is lost: value 36 instead of 324")
+def test_write_into_newaxis_of_a_scalar():
+    value, gradient = npgrad.value_and_grad(scalar_then_newaxis)(X)
+    assert value == scalar_then_newaxis(X) == 324.0
+    np.testing.assert_allclose(gradient, np.full(3, 18.0 * 6.0))
+
+
+@found("setitem through scalar[None] is lost")
+def test_setitem_into_newaxis_of_a_scalar():
+    def f(x):
+        w = np.sum(x)[None]
+        w[0] = x[1] ** 2
+        return np.sum(w * w)  # x1**4
+
+    value, gradient = npgrad.value_and_grad(f)(X)
+    assert value == f(X) == 16.0
+    np.testing.assert_allclose(gradient, [0.0, 32.0, 0.0])
+
+
+@found("a write into scalar[...] is lost")
+def test_write_into_ellipsis_of_a_scalar():
+    def f(x):
+        w = np.sum(x)[...]
+        w /= 2.0
+        return np.sum(w * w)  # s**2 / 4
+
+    value, gradient = npgrad.value_and_grad(f)(X)
+    assert value == f(X) == 9.0
+    np.testing.assert_allclose(gradient, np.full(3, 3.0))
+
+
+@found("np.add.at into scalar[None] is lost")
+def test_add_at_into_newaxis_of_a_scalar():
+    def f(x):
+        w = np.sum(x)[None]
+        np.add.at(w, [0, 0], x[0])
+        return np.sum(w * w)  # (s + 2 x0)**2
+
+    value, gradient = npgrad.value_and_grad(f)(X)
+    assert value == f(X) == 64.0
+    np.testing.assert_allclose(gradient, [48.0, 16.0, 16.0])
+
+
+@found("the old cotangent of a 0-d array stays after a write through its view: 4 instead of 3")
+@pytest.mark.parametrize(
+    "view",
+    [
+        lambda y: y.reshape(1),
+        lambda y: y.ravel(),
+        lambda y: y[None],
+        lambda y: y[...],
+        np.atleast_1d,
+        lambda y: y.reshape(1, 1),
+    ],
+    ids=["reshape", "ravel", "newaxis", "ellipsis", "atleast_1d", "reshape2"],
+)
+def test_scaling_a_0d_array_through_a_view(view):
+    def f(x):
+        y = np.copy(x)
+        v = view(y)
+        v *= 3.0
+        return y * 1.0
+
+    x = np.array(2.5)
+    assert npgrad.value_and_grad(f)(x)[0] == 7.5
+    assert npgrad.grad(f)(x) == 3.0
+
+
+@found("the gradient of an overwritten 0-d array is 1 instead of 0")
+def test_overwriting_a_0d_array_through_a_view():
+    def f(x):
+        y = np.copy(x)
+        y.reshape(1)[0] = 7.0
+        return y * 1.0
+
+    assert npgrad.grad(f)(np.array(2.5)) == 0.0
+
+
+# --- grad and its kin where recording is switched off around them ---
+
+
+@found("npgrad.no_grad around a transform silently gives the gradient 0")
+@pytest.mark.parametrize(
+    "derivative",
+    [
+        lambda f, x: npgrad.grad(f)(x),
+        lambda f, x: npgrad.jvp(f, (x,), (1.0,))[1],
+        lambda f, x: npgrad.vjp(f, x)[1](1.0)[0],
+        lambda f, x: npgrad.jacobian(f)(x),
+        lambda f, x: npgrad.linearize(f, x)[1](1.0),
+    ],
+    ids=["grad", "jvp", "vjp", "jacobian", "linearize"],
+)
+def test_a_transform_inside_no_grad_is_not_zero(derivative):
+    """A transform's result must not depend on what is around it, unless it is refused."""
+    with npgrad.no_grad():
+        try:
+            slope = derivative(lambda x: x * x, 3.0)
+        except npgrad.errors.NpgradError:
+            return
+    assert slope == 6.0
+
+
+# --- a copy that NumPy makes and the recording does not ---
+
+
+@found("the copy to another memory order is not made: writing into it changes the source")
+@pytest.mark.parametrize(
+    "turned",
+    [
+        lambda y: np.ascontiguousarray(y.T).T,
+        lambda y: np.asfortranarray(y),
+        lambda y: np.asarray(y, order="F"),
+        lambda y: np.require(y, requirements="F"),
+        lambda y: y.astype(float, order="F", copy=False),
+    ],
+    ids=["ascontiguousarray", "asfortranarray", "asarray", "require", "astype"],
+)
+def test_a_change_of_memory_order_copies(turned):
+    def f(x):
+        y = x * 1.0
+        other = turned(y)
+        other *= 0.0
+        return np.sum(y * y)
+
+    x = np.arange(6.0).reshape(2, 3) + 1.0
+    value, gradient = npgrad.value_and_grad(f)(x)
+    assert value == f(x) == 91.0
+    np.testing.assert_allclose(gradient, 2.0 * x)
