@@ -90,6 +90,7 @@ def directional(
 
 
 def differentiated(args: Sequence[Any], argnums: Argnums) -> tuple[tuple[int, ...], bool]:
+    """`argnums` as positions, and whether it was a single one."""
     which, single = argnums_of(argnums)
     for key in which:
         if not isinstance(key, int):

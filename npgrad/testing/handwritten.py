@@ -77,6 +77,7 @@ def assert_grad(
 
 
 def as_args(args: Any) -> tuple[Any, ...]:
+    """`args` as a tuple; a single array is the only argument."""
     return (args,) if is_single(args) else tuple(args)
 
 

@@ -1,0 +1,222 @@
+"""Derivatives of what an iteration converges to: `root` and `fixed_point`.
+
+How the solution was found does not matter for its derivative. With ``residual(x, *args) = 0`` the
+implicit function theorem gives
+
+    dx = -(d residual / dx)^-1 (d residual / dargs) dargs
+
+so the solver may be anything (SciPy's, compiled, a loop to convergence), and nothing of its
+iterations is kept. The rules are written with npgrad's own transforms and are differentiated again
+for higher orders.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..errors import RuleError
+from ..graph import backend
+from .custom import Primitive, primitive
+from .forward import jvp
+from .grad import value, vjp
+from .jacobian import jacobian
+
+Function = Callable[..., Any]
+LinearSolver = Callable[[Function, Any], Any]
+
+
+def root(
+    solve: Function,
+    residual: Function,
+    *,
+    linear_solve: LinearSolver | None = None,
+    tol: float | None = None,
+) -> Primitive:
+    """The solution ``x`` of ``residual(x, *args) = 0`` as a differentiable function of `args`.
+
+    Parameters
+    ----------
+    solve : callable
+        ``solve(*args) -> x``, an array, by any method; called with plain arrays.
+    residual : callable
+        ``residual(x, *args)``, of the shape of `x`, written with NumPy.
+    linear_solve : callable, optional
+        ``linear_solve(matvec, b) -> z`` with ``matvec(z) = b``, for large systems (conjugate
+        gradients, GMRES). By default the matrix is made and given to ``np.linalg.solve``.
+    tol : float, optional
+        How far from zero the residual may be, relative to the larger of 1 and the solution; the
+        root of the machine precision by default.
+
+    Returns
+    -------
+    callable
+        ``(*args) -> x``, with derivatives in both modes and of any order.
+
+    Raises
+    ------
+    RuleError
+        When it is differentiated where `solve` did not converge (the derivative would be that of
+        nothing), or where `residual` has another shape than `x`.
+    numpy.linalg.LinAlgError
+        Where the Jacobian of the residual is singular.
+
+    Examples
+    --------
+    >>> import numpy as np, npgrad
+    >>> from npgrad.transforms.implicit import root
+    >>> def newton(a):
+    ...     x = np.ones_like(a)
+    ...     for _ in range(30):
+    ...         x = x - (x**3 - a) / (3 * x**2)
+    ...     return x
+    >>> cube_root = root(newton, lambda x, a: x**3 - a)
+    >>> npgrad.grad(lambda a: np.sum(cube_root(a)))(np.array([1.0, 8.0]))
+    array([0.33333333, 0.08333333])
+    """
+
+    @primitive
+    @functools.wraps(solve)
+    def solved(*args: Any) -> Any:
+        return solve(*args)
+
+    def matrix(x: Any, args: tuple[Any, ...]) -> Any:
+        size = int(np.prod(np.shape(x), dtype=int))
+        return jacobian(lambda z: residual(z, *args))(x).reshape(size, size)
+
+    def pulled(x: Any, args: tuple[Any, ...], g: Any) -> Any:
+        """``w`` with ``(d residual / dx)^T w = g``."""
+        if linear_solve is None:
+            return np.linalg.solve(matrix(x, args).T, g.reshape(-1)).reshape(g.shape)
+        transpose = vjp(lambda z: residual(z, *args), x)[1]
+        return linear_solve(lambda w: transpose(w)[0], g)
+
+    def pushed(x: Any, args: tuple[Any, ...], t: Any) -> Any:
+        """``z`` with ``(d residual / dx) z = t``."""
+        if linear_solve is None:
+            return np.linalg.solve(matrix(x, args), t.reshape(-1)).reshape(t.shape)
+        return linear_solve(lambda z: jvp(lambda y: residual(y, *args), (x,), (z,))[1], t)
+
+    def only(argnums: tuple[int, ...], args: tuple[Any, ...]) -> tuple[Function, tuple[Any, ...]]:
+        """The residual as a function of the arguments that are differentiated."""
+
+        def of(x: Any, *chosen: Any) -> Any:
+            filled = list(args)
+            for i, item in zip(argnums, chosen, strict=True):
+                filled[i] = item
+            return residual(x, *filled)
+
+        return of, tuple(args[i] for i in argnums)
+
+    def maker(argnums: Any, x: Any, args: Any, kwargs: Any) -> Function:
+        _check(solve, residual, x, args, tol)
+        of, chosen = only(argnums, args)
+
+        def back(g: Any) -> tuple[Any, ...]:
+            w = pulled(x, args, g)
+            cotangents: tuple[Any, ...] = vjp(lambda *c: of(x, *c), *chosen)[1](-w)
+            return cotangents
+
+        return back
+
+    def forward(argnums: Any, tangents: Any, x: Any, args: Any, kwargs: Any) -> Any:
+        _check(solve, residual, x, args, tol)
+        of, chosen = only(argnums, args)
+        return pushed(x, args, -jvp(lambda *c: of(x, *c), chosen, tangents)[1])
+
+    solved.defvjp_argnums(maker)
+    solved.defjvp_argnums(forward)
+    return solved
+
+
+def fixed_point(
+    f: Function,
+    x0: Any,
+    *,
+    steps: int = 10_000,
+    tol: float | None = None,
+    linear_solve: LinearSolver | None = None,
+) -> Primitive:
+    """The fixed point ``x = f(x, *args)`` as a differentiable function of `args`.
+
+    Parameters
+    ----------
+    f : callable
+        Written with NumPy, a contraction near the fixed point; iterated from `x0` on plain arrays.
+    x0 : array_like
+        Where to start.
+    steps : int
+        At most so many iterations.
+    tol : float, optional
+        Iterate until the change is below this, relative to the larger of 1 and the solution; four
+        times the machine precision by default.
+    linear_solve : callable, optional
+        As for `root`.
+
+    Returns
+    -------
+    callable
+        ``(*args) -> x``.
+
+    Raises
+    ------
+    RuleError
+        If the iteration does not converge.
+
+    Examples
+    --------
+    >>> import numpy as np, npgrad
+    >>> from npgrad.transforms.implicit import fixed_point
+    >>> kepler = fixed_point(lambda E, M, e: M + e * np.sin(E), 0.0)  # the eccentric anomaly
+    >>> npgrad.grad(kepler, argnums=1)(1.0, 0.1)  # dE/de = sin E / (1 - e cos E)
+    np.float64(0.929060...)
+    """
+    start = np.asarray(x0, dtype=np.result_type(x0, np.float16) if np.ndim(x0) else float)[()]
+
+    @functools.wraps(f)
+    def iterate(*args: Any) -> Any:
+        x = start
+        for _ in range(steps):
+            new = f(x, *args)
+            eps = float(np.finfo(backend.describe(np.asarray(new))[1]).eps)
+            size = max(1.0, float(np.max(np.abs(new), initial=0.0)))
+            change = float(np.max(np.abs(new - x), initial=0.0))
+            x = new
+            if change <= (4 * eps if tol is None else tol) * size:
+                return x
+            if not np.isfinite(change):
+                break
+        raise RuleError(
+            f"npgrad: fixed_point: {getattr(f, '__name__', 'f')} did not converge in {steps} steps"
+            f" (the last change was {change:.3g}); is it a contraction from this x0?"
+        )
+
+    return root(
+        iterate,
+        lambda x, *args: x - f(x, *args),
+        linear_solve=linear_solve,
+        tol=None if tol is None else 10 * tol,
+    )
+
+
+def _check(solve: Function, residual: Function, x: Any, args: Any, tol: float | None) -> None:
+    """Raise unless `x` is a root."""
+    plain = np.asarray(value(x))
+    left = np.asarray(value(residual(plain[()], *value(tuple(args)))))
+    name = getattr(solve, "__name__", "solve")
+    if left.shape != plain.shape:
+        raise RuleError(
+            f"npgrad: root: the residual has shape {left.shape}, the solution of {name} "
+            f"{plain.shape}"
+        )
+    eps = float(np.finfo(plain.dtype).eps)
+    allowed = (eps**0.5 if tol is None else tol) * max(1.0, float(np.max(abs(plain), initial=0.0)))
+    off = float(np.max(abs(left), initial=0.0))
+    if not off <= allowed:
+        raise RuleError(
+            f"npgrad: root: {name} did not converge: the residual at its solution is {off:.3g}, "
+            f"allowed {allowed:.3g} (tol=); the implicit function theorem needs a root."
+        )

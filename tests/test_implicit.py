@@ -1,0 +1,110 @@
+"""Roots and fixed points differentiated by the implicit function theorem."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.optimize
+from scipy.sparse.linalg import LinearOperator, gmres
+
+import npgrad
+from npgrad.errors import RuleError
+from npgrad.testing import check_grads
+from npgrad.transforms.implicit import fixed_point, root
+
+
+def newton(a):
+    x = np.ones_like(a)
+    for _ in range(60):
+        x = x - (x**3 - a) / (3 * x**2)
+    return x
+
+
+A = np.array([1.0, 8.0, 2.0])
+
+
+def test_a_scalar_equation_in_closed_form():
+    cube_root = root(newton, lambda x, a: x**3 - a)
+    np.testing.assert_allclose(cube_root(A), np.cbrt(A))
+    got = npgrad.grad(lambda a: np.sum(cube_root(a)))(A)
+    np.testing.assert_allclose(got, A ** (-2 / 3) / 3, rtol=1e-12)
+    second = npgrad.hessian(lambda a: np.sum(cube_root(a)))(A)
+    np.testing.assert_allclose(second, np.diag(-2 / 9 * A ** (-5 / 3)), rtol=1e-10)
+    _, tangent = npgrad.jvp(cube_root, (A,), (np.ones(3),))
+    np.testing.assert_allclose(tangent, A ** (-2 / 3) / 3, rtol=1e-12)
+
+
+def residual(x, params, b):
+    return params["m"] @ x + 0.1 * x**3 - b
+
+
+def by_scipy(params, b):
+    return scipy.optimize.root(lambda x: residual(x, params, b), np.zeros(b.size), tol=1e-14).x
+
+
+M = np.array([[3.0, 0.5, 0.0], [0.2, 2.0, 0.3], [0.0, 0.4, 4.0]])
+
+
+def test_a_system_solved_by_scipy():
+    solution = root(by_scipy, residual)
+    check_grads(lambda m, b: np.sum(solution({"m": m}, b) ** 2), (M, A), order=2, rtol=1e-5)
+    # A linear system in closed form: x = M^-1 b.
+    linear = root(np.linalg.solve, lambda x, m, b: m @ x - b)
+    w = np.array([1.0, -2.0, 0.5])
+    gm, gb = npgrad.grad(lambda m, b: w @ linear(m, b), (0, 1))(M, A)
+    np.testing.assert_allclose(gb, np.linalg.solve(M.T, w), rtol=1e-12)
+    np.testing.assert_allclose(
+        gm, -np.outer(np.linalg.solve(M.T, w), np.linalg.solve(M, A)), rtol=1e-12
+    )
+
+
+def test_a_matrix_free_linear_solver():
+    def krylov(matvec, b):
+        operator = LinearOperator((b.size, b.size), matvec=matvec, dtype=b.dtype)
+        z, info = gmres(operator, b, rtol=1e-13)
+        assert info == 0
+        return z
+
+    dense, free = root(by_scipy, residual), root(by_scipy, residual, linear_solve=krylov)
+    f = lambda s: npgrad.grad(lambda m: np.sum(s({"m": m}, A) ** 2))(M)
+    np.testing.assert_allclose(f(free), f(dense), rtol=1e-9)
+    push = lambda s: npgrad.jvp(lambda b: s({"m": M}, b), (A,), (A,))[1]
+    np.testing.assert_allclose(push(free), push(dense), rtol=1e-9)
+
+
+def test_keplers_equation():
+    kepler = fixed_point(lambda E, m, e: m + e * np.sin(E), 0.0)
+    m, e = 1.0, 0.3
+    E = kepler(m, e)
+    assert m == pytest.approx(E - e * np.sin(E))
+    dm, de = npgrad.grad(kepler, (0, 1))(m, e)
+    assert dm == pytest.approx(1 / (1 - e * np.cos(E)))
+    assert de == pytest.approx(np.sin(E) / (1 - e * np.cos(E)))
+    second = npgrad.grad(npgrad.grad(kepler))(m, e)
+    assert second == pytest.approx(-e * np.sin(E) / (1 - e * np.cos(E)) ** 3)
+
+
+def test_nothing_of_the_iterations_is_kept():
+    slow = fixed_point(lambda x, a: 0.5 * (x + a / x), np.ones(3))
+    with npgrad.Tape() as tape:
+        a = tape.leaf(A)
+        y = np.sum(slow(a))
+    assert len(tape) == 3
+    tape.backward(y)
+    np.testing.assert_allclose(tape.grad(a), 0.5 / np.sqrt(A), rtol=1e-12)
+
+
+def test_a_solver_that_did_not_converge_has_no_derivative():
+    half_way = root(lambda a: newton(a) * 1.01, lambda x, a: x**3 - a)
+    with pytest.raises(RuleError, match="did not converge: the residual"):
+        npgrad.grad(lambda a: np.sum(half_way(a)))(A)
+    diverges = fixed_point(lambda x, a: a * x + 1.0, 1.0, steps=50)
+    with pytest.raises(RuleError, match="did not converge in 50 steps"):
+        npgrad.grad(diverges)(3.0)
+    with pytest.raises(RuleError, match=r"residual has shape \(\)"):
+        npgrad.grad(lambda a: np.sum(root(newton, lambda x, a: np.sum(x**3 - a))(a)))(A)
+
+
+def test_a_singular_jacobian_is_numpys_error():
+    with pytest.raises(np.linalg.LinAlgError):
+        npgrad.grad(lambda a: np.sum(root(lambda a: 0 * a, lambda x, a: x**2 * a)(a)))(A)
