@@ -131,7 +131,7 @@ class Variant(Op):
             assert alone is not None
             if rule_parameters(alone) == tuple(wanted):
                 self.single = alone
-        elif len(recorded) == 2:
+        if self.single is None and len(recorded) <= 2:
             self.quick = self.backs
         self.guarded = _Guarded(self)
 

@@ -27,6 +27,7 @@ from typing import Any
 
 import numpy as np
 
+from npgrad.graph.conform import unbroadcast
 from npgrad.primitives import primitive
 from npgrad.table import elementwise, reverse
 
@@ -50,10 +51,22 @@ elementwise(
     risky=True,
     in_place=((np.multiply, "x2"), (np.multiply, "x1")),
 )
+
+
+def divisor(g: Any, x2: Any, y: Any, shape: Any) -> Any:
+    """-g y / x2; where x2 was broadcast, summed before it is divided, in one pass if it can be."""
+    if len(shape) == y.ndim and y.size > FEW and shape != y.shape:
+        rows = shape == (*y.shape[:-1], 1) and g.ndim == y.ndim and y.dtype.kind == "f"
+        if rows and type(g) is np.ndarray:
+            return np.vecdot(g, y)[..., None] / -x2
+        return unbroadcast(g * y, shape, g.ndim - y.ndim) / -x2
+    return -g * y / x2
+
+
 elementwise(
     np.divide,
     lambda g, x2: g / x2,
-    lambda g, x2, y: -g * y / x2,
+    divisor,
     risky=True,
     in_place=((np.divide, "x2"), None),
 )
@@ -104,8 +117,13 @@ def plain_number(x: Any) -> int | float | None:
 
 def alike(first: Any, *others: Any) -> bool:
     """Whether all are large plain arrays of one shape and dtype: buffers are then used again."""
-    return type(first) is np.ndarray and first.size >= FEW and all(
-        type(x) is np.ndarray and x.shape == first.shape and x.dtype == first.dtype for x in others
+    return (
+        type(first) is np.ndarray
+        and first.size >= FEW
+        and all(
+            type(x) is np.ndarray and x.shape == first.shape and x.dtype == first.dtype
+            for x in others
+        )
     )
 
 

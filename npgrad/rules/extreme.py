@@ -16,6 +16,7 @@ import numpy as np
 
 from npgrad.primitives import primitive
 from npgrad.rules.indexing import scatter
+from npgrad.rules.piecewise import FEW, WORDS
 from npgrad.rules.reduced import axes_of, given, options, restore, selecting
 from npgrad.rules.reduction import known
 from npgrad.rules.sorting import places
@@ -44,6 +45,9 @@ def extreme_vjp(g: Any, y: Any, a: Any, axis: Any, keepdims: Any, initial: Any, 
     """`g` to the extreme, in equal shares where several elements tie."""
     mask, count = winners(a, y, axis, keepdims, initial, where)
     g = restore(g, a.shape, axis, keepdims)
+    if count is None and type(g) is np.ndarray and mask.size > FEW and g.dtype in WORDS:
+        # the bits times the mask: np.where mispredicts, and inf * 0 would not be 0
+        return np.multiply(g.view(WORDS[g.dtype]), mask).view(g.dtype)
     if count is not None:  # inverted in float64: a float16 cannot count 65520 ties
         g = g * (1.0 / count).astype(g.dtype)
     return np.where(mask, g, 0)
