@@ -348,7 +348,8 @@ def sinc_derivative(x: Any, order: int) -> Any:
         coefficient = (-1) ** m / (math.factorial(power) * (2 * m + 1))
         series = series * close * close + coefficient
     series = series * close if order % 2 else series
-    far = np.asarray(far)
+    if isinstance(far, np.generic):
+        far = np.asarray(far)
     far[near] = series
     return (math.pi**order * far).astype(x.dtype)[()]
 
