@@ -35,8 +35,12 @@ class Switch:
 def on_the_device(rule: Rule, f: Callable[..., Any]) -> Callable[..., Any]:
     """`f` with everything it gets on the device, and its result brought back."""
 
-    def moved(*args: Any) -> Any:
-        return to_host(f(*map(to_device, args))) if Switch.on else f(*args)
+    def moved(g: Any, *args: Any) -> Any:
+        if not Switch.on:
+            return f(g, *args)
+        # A NumPy scalar among the others can be a parameter, such as a tolerance.
+        rest = (a if isinstance(a, np.generic) else to_device(a) for a in args)
+        return to_host(f(to_device(g), *rest))
 
     return moved
 
@@ -49,7 +53,11 @@ def device_rules() -> Iterator[None]:
     Switch.on = False
 
 
-@pytest.mark.parametrize("sample", parameters(SAMPLES))
+# npgrad.nn has kernels for the device; what it runs on the host is their specification.
+OF_NUMPY = [sample for sample in SAMPLES if not sample.name.startswith("nn.")]
+
+
+@pytest.mark.parametrize("sample", parameters(OF_NUMPY))
 def test_rules_stay_on_the_device(sample: Sample, device_rules: None) -> None:
     args = arguments(sample)
     tangents = tuple(random_like(generator(sample), x) for x in args)
