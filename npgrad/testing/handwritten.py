@@ -63,8 +63,10 @@ def assert_grad(
     __tracebackhide__ = True
     args = as_args(args)
     which, single = differentiated(args, argnums)
-    given = analytic(*args) if callable(analytic) else analytic
+    # npgrad's first: a function that remembers its last result (astropy's Voigt1D does) would hand
+    # out a plain one.
     wanted = _npgrad(f, args, which)
+    given = analytic(*args) if callable(analytic) else analytic
     per_argument = [given] if single else list(given)
     if len(per_argument) != len(which):
         raise AssertionError(
@@ -84,9 +86,13 @@ def as_args(args: Any) -> tuple[Any, ...]:
 def _npgrad(f: Function, args: Sequence[Any], which: tuple[int, ...]) -> tuple[Any, ...]:
     """npgrad's gradients, or Jacobians where the output is an array."""
     floats = [_floating(arg) if k in which else arg for k, arg in enumerate(args)]
-    if np.ndim(f(*args)) == 0:
+    if any(_complex(part) for k in which for part in flatten(floats[k])[0]):
         return tuple(grad(f, which)(*floats))
     return tuple(jacobian(f, which)(*floats))
+
+
+def _complex(part: Any) -> bool:
+    return np.iscomplexobj(part)
 
 
 def _floating(arg: Any) -> Any:
