@@ -42,8 +42,9 @@ _BY_ORIGINAL = {id(getattr(np, name)): maker for name, maker in MAKERS.items()}
 class Plan:
     """The names to replace for some packages, and who uses them right now."""
 
-    def __init__(self, packages: frozenset[str]) -> None:
+    def __init__(self, packages: frozenset[str], space: dict[str, Any] | None = None) -> None:
         self.packages = packages
+        self.space = space  # globals of code that is in no module: a notebook's, a docstring's
         self.modules = 0  # how many were loaded when the plan was made
         self.entries: list[Entry] = []
         self.users = 0
@@ -55,12 +56,12 @@ class Plan:
             return
         self.modules = len(sys.modules)
         known = {(id(space), name) for space, name, _, _ in self.entries}
-        for module_name, module in list(sys.modules.items()):
-            if module_name.partition(".")[0] not in self.packages:
-                continue
-            space = getattr(module, "__dict__", None)
-            if space is None:
-                continue
+        spaces = [
+            module.__dict__
+            for module_name, module in list(sys.modules.items())
+            if module_name.partition(".")[0] in self.packages and hasattr(module, "__dict__")
+        ]
+        for space in spaces if self.space is None else [*spaces, self.space]:
             for name, value in list(space.items()):
                 new = _replacement(value)
                 if new is not None and (id(space), name) not in known:
@@ -86,15 +87,19 @@ class Plan:
                         space[name] = old
 
 
-_plans: dict[frozenset[str], Plan] = {}
+_plans: dict[tuple[frozenset[str], int], Plan] = {}
+
+
+def code_of(f: Any) -> Any:
+    """The function behind a partial, a decorator or a method."""
+    while isinstance(f, functools.partial):
+        f = f.func
+    f = getattr(f, "__wrapped__", f)
+    return getattr(f, "__func__", f)
 
 
 def package_of(f: Any) -> str | None:
     """The top-level package that the code of `f` was written in."""
-    while isinstance(f, functools.partial):
-        f = f.func
-    f = getattr(f, "__wrapped__", f)
-    f = getattr(f, "__func__", f)
     module = getattr(f, "__module__", None) or getattr(type(f), "__module__", None)
     top = module.partition(".")[0] if isinstance(module, str) else None
     return None if top in OWN else top
@@ -103,14 +108,21 @@ def package_of(f: Any) -> str | None:
 def plan_for(f: Callable[..., Any] | None, also: Iterable[str] = ()) -> Plan | None:
     """The plan for `f`'s package and the packages `also`; None if there is nothing to do."""
     names = {name.partition(".")[0] for name in also}
+    space = None
     if f is not None:
+        f = code_of(f)
         own = package_of(f)
         if own is not None:
             names.add(own)
+        space = getattr(f, "__globals__", None)
+        module = sys.modules.get(getattr(f, "__module__", None) or "")
+        if module is not None and module.__dict__ is space:
+            space = None
     packages = frozenset(names - OWN)
-    if not packages:
+    if not packages and space is None:
         return None
-    plan = _plans.get(packages)
+    key = (packages, id(space))
+    plan = _plans.get(key)
     if plan is None:
-        plan = _plans.setdefault(packages, Plan(packages))
+        plan = _plans.setdefault(key, Plan(packages, space))
     return plan
