@@ -447,14 +447,23 @@ def run(program: Any, grid: tuple[int, ...], args: tuple[Any, ...]) -> None:
         scope[name] = _macro(name)
     exec(compile(text, f"<{program.name}>", "exec"), scope)
     kernel = cuda.jit(scope[program.name])
-    flat = [a.reshape(-1) if isinstance(a, np.ndarray) else a for a in args]
-    for a, b in zip(flat, args, strict=True):
-        if isinstance(b, np.ndarray) and b.size and not np.shares_memory(a, b):
-            raise ValueError(f"{program.name}: kernels take contiguous arrays")
+    flat = [_memory(a) if isinstance(a, np.ndarray) else a for a in args]
+    # kernels see 16-bit floats as words
+    flat = [a.view(np.uint16) if isinstance(a, np.ndarray) and a.dtype == np.float16 else a for a in flat]
     # the simulator cannot hand over an empty array; no kernel reads one
     flat = [np.zeros(1, a.dtype) if isinstance(a, np.ndarray) and not a.size else a for a in flat]
     with np.errstate(all="ignore"), _barriers():
         kernel[grid, program.threads, 0, program.shared](*flat)
+
+
+def _memory(array: Any) -> Any:
+    """The words from an array's first element on, as a kernel sees them through a pointer."""
+    if array.flags.c_contiguous:
+        return array.reshape(-1)
+    last = sum((n - 1) * abs(s) for n, s in zip(array.shape, array.strides, strict=True)) // array.itemsize
+    if min(array.strides) < 0:
+        raise ValueError("the simulator takes no negative strides")
+    return np.lib.stride_tricks.as_strided(array, (last + 1,), (array.itemsize,))
 
 
 @contextlib.contextmanager
