@@ -14,6 +14,7 @@ from .graph.array import GradArray as GradArray
 from .graph.modes import debug as debug
 from .graph.modes import no_grad as no_grad
 from .graph.store import GradStore as GradStore
+from .profile import profile as profile
 from .tape import Tape as Tape
 from .transforms.checkpoint import checkpoint as checkpoint
 from .transforms.custom import primitive as primitive
