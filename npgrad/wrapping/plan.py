@@ -44,17 +44,19 @@ class Plan:
 
     def __init__(self, packages: frozenset[str], space: dict[str, Any] | None = None) -> None:
         self.packages = packages
-        self.space = space  # globals of code that is in no module: a notebook's, a docstring's
+        self.space = space  # the function's own globals, which need not be a module's
+        self.names = 0  # how many it held when the plan was made
         self.modules = 0  # how many were loaded when the plan was made
         self.entries: list[Entry] = []
         self.users = 0
         self.lock = threading.Lock()
 
     def refresh(self) -> None:
-        """Look again if modules were imported since."""
-        if self.modules == len(sys.modules):
+        """Look again if modules were imported, or names bound, since."""
+        names = 0 if self.space is None else len(self.space)
+        if self.modules == len(sys.modules) and self.names == names:
             return
-        self.modules = len(sys.modules)
+        self.modules, self.names = len(sys.modules), names
         known = {(id(space), name) for space, name, _, _ in self.entries}
         spaces = [
             module.__dict__
@@ -98,6 +100,12 @@ def code_of(f: Any) -> Any:
     return getattr(f, "__func__", f)
 
 
+def _of_module(space: dict[str, Any]) -> bool:
+    """Whether `space` is the namespace of an imported module."""
+    module = sys.modules.get(space.get("__name__", ""))
+    return module is not None and module.__dict__ is space
+
+
 def package_of(f: Any) -> str | None:
     """The top-level package that the code of `f` was written in."""
     module = getattr(f, "__module__", None) or getattr(type(f), "__module__", None)
@@ -115,8 +123,7 @@ def plan_for(f: Callable[..., Any] | None, also: Iterable[str] = ()) -> Plan | N
         if own is not None:
             names.add(own)
         space = getattr(f, "__globals__", None)
-        module = sys.modules.get(getattr(f, "__module__", None) or "")
-        if module is not None and module.__dict__ is space:
+        if own is None and space is not None and _of_module(space):
             space = None
     packages = frozenset(names - OWN)
     if not packages and space is None:
