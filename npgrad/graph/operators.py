@@ -227,11 +227,36 @@ def _make_call(ufunc: Any, op: Any) -> Method:
     return space["call_two"]  # type: ignore[no-any-return]
 
 
+def _one(variant: Any, result: Any, array: Any, node: Node, frame: Any) -> GradArray:
+    """The handle of ``result = ufunc(array)``."""
+    code = variant.code
+    if code == 1:
+        kept: tuple[Any, ...] = (array,)
+    elif code == 2:
+        kept = (result,)
+    elif code == 0:
+        kept = ()
+    else:
+        kept = variant.pack((array,), result)
+    try:
+        shape, dtype = result.shape, result.dtype
+    except AttributeError:
+        shape, dtype = backend.describe(result)
+    return GradArray(
+        result, Node(variant, (node,), kept, shape, dtype, frame.f_code, frame.f_lasti)
+    )
+
+
 def _make_unary(ufunc: Any, python: Callable[[Any], Any]) -> Method:
     def method(self: GradArray) -> Any:
-        array, node = current(self)
-        op = _OPS.get(ufunc) or compiled(_decided(ufunc))
-        return elementwise(op, python(array), (array,), (node,), _frame(1))
+        if self._view is not None:
+            self._view.refresh(self)
+        array, node = self._array, self._node
+        op = _OPS.get(ufunc)
+        if op is None or node is None or _MODE() is not None:
+            op = compiled(_decided(ufunc))
+            return elementwise(op, python(array), (array,), (node,), _frame(1))
+        return _one(op.variants[1], python(array), array, node, _frame(1))
 
     return method
 
@@ -301,19 +326,7 @@ def array_ufunc(self: GradArray, ufunc: Any, method: str, *inputs: Any, **kwargs
             result = ufunc(array)
             if node is None:
                 return GradArray(result, None)
-            variant = op.variants[1]
-            code = variant.code
-            if code == 1:
-                kept: tuple[Any, ...] = (array,)
-            elif code == 2:
-                kept = (result,)
-            else:
-                kept = variant.pack((array,), result)
-            frame = _frame(1)
-            shape, dtype = result.shape, result.dtype
-            return GradArray(
-                result, Node(variant, (node,), kept, shape, dtype, frame.f_code, frame.f_lasti)
-            )
+            return _one(op.variants[1], result, array, node, _frame(1))
         if len(inputs) == 2:
             two = _CALLS.get(ufunc)
             if two is None:
