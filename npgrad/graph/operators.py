@@ -255,6 +255,8 @@ def _make_unary(ufunc: Any, python: Callable[[Any], Any]) -> Method:
         op = _OPS.get(ufunc)
         if op is None or node is None or _MODE() is not None:
             op = compiled(_decided(ufunc))
+            if not op.missing:
+                _OPS[ufunc] = op
             return elementwise(op, python(array), (array,), (node,), _frame(1))
         return _one(op.variants[1], python(array), array, node, _frame(1))
 
