@@ -1,0 +1,82 @@
+"""``autograd.numpy``: NumPy itself, whose functions record already, and makers that do too.
+
+Different from ``numpy`` are only the makers that NumPy's protocols do not reach (`array`,
+`asarray`, `full`, ...): given recorded values they return a recorded array.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as _np
+
+from npgrad.graph.array import GradArray
+from npgrad.graph.stacking import has_recorded, stacked
+
+from . import fft as fft
+from . import linalg as linalg
+from . import numpy_boxes as numpy_boxes
+from . import random as random
+
+__all__ = sorted({*_np.__all__, "make_diagonal"} - {"fft", "linalg", "random"})  # noqa: PLE0605
+
+__version__ = _np.__version__
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(_np, name)
+
+
+def array(
+    object: Any, dtype: Any = None, *, copy: Any = True, ndmin: int = 0, **kwargs: Any
+) -> Any:
+    """``np.array``, recorded if `object` is or holds a recorded array."""
+    if type(object) is GradArray:
+        made = object.copy() if copy else object
+    elif isinstance(object, (list, tuple)) and has_recorded(object):
+        made = stacked(object)
+    else:
+        return _np.array(object, dtype, copy=copy, ndmin=ndmin, **kwargs)
+    if dtype is not None and made.dtype != dtype:
+        made = made.astype(dtype)
+    return _np.reshape(made, (1,) * (ndmin - made.ndim) + made.shape) if ndmin > made.ndim else made
+
+
+def _through(original: Any) -> Any:
+    """A maker that leaves a recorded array as it is."""
+
+    def maker(a: Any, dtype: Any = None, *args: Any, **kwargs: Any) -> Any:
+        if type(a) is GradArray or (isinstance(a, (list, tuple)) and has_recorded(a)):
+            return array(a, dtype, copy=False)
+        return original(a, dtype, *args, **kwargs)
+
+    maker.__name__ = original.__name__
+    maker.__doc__ = original.__doc__
+    return maker
+
+
+asarray = _through(_np.asarray)
+asanyarray = _through(_np.asanyarray)
+ascontiguousarray = _through(_np.ascontiguousarray)
+asfortranarray = _through(_np.asfortranarray)
+
+
+def full(shape: Any, fill_value: Any, dtype: Any = None, **kwargs: Any) -> Any:
+    """``np.full``, recorded if `fill_value` is."""
+    if type(fill_value) is not GradArray:
+        return _np.full(shape, fill_value, dtype, **kwargs)
+    return array(_np.broadcast_to(fill_value, shape), dtype)
+
+
+def make_diagonal(D: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    """Matrices with the last axis of `D` on their diagonals, and zeros elsewhere.
+
+    The two axes of the matrices are `axis1` and `axis2`; only the main diagonal can be made.
+    """
+    if offset != 0 or {axis1, axis2} - {0, 1, -1, -2}:
+        raise NotImplementedError("make_diagonal makes main diagonals in the first or last axes")
+    D = asarray(D)
+    whole = D[..., None] * _np.eye(D.shape[-1], dtype=D.dtype)
+    if {axis1, axis2} <= {-1, -2}:
+        return whole
+    return _np.moveaxis(whole, (-2, -1), (axis1, axis2))
