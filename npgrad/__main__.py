@@ -1,4 +1,4 @@
-"""The commands: ``python -m npgrad info`` and ``coverage``.
+"""The commands: ``python -m npgrad info``, ``check`` and ``coverage``.
 
 What a command finds out is worked out elsewhere; here are the arguments and the printing.
 """
@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import argparse
 import collections
+import importlib
 import importlib.util
+import inspect
 import os
 import platform
 import sys
 from collections.abc import Callable, Sequence
 from importlib.metadata import PackageNotFoundError, version
+
+import numpy as np
 
 Command = Callable[[argparse.Namespace], int]
 
@@ -50,6 +54,84 @@ def coverage(arguments: argparse.Namespace) -> int:
     for line in table.lines(found):
         print(line)
     return 0
+
+
+def check(arguments: argparse.Namespace) -> int:
+    """Check npgrad's derivatives of your own function against finite differences."""
+    from npgrad.testing import check_grads
+
+    try:
+        function = _function(arguments.function)
+        arrays = _arrays(function, arguments)
+    except (ImportError, AttributeError, ValueError, OSError) as error:
+        print(f"npgrad check: {error}", file=sys.stderr)
+        return 2
+    name = arguments.function
+    shapes = ", ".join(f"{a.dtype}{list(a.shape)}" for a in arrays)
+    print(f"{name} at {shapes or 'no arguments'}, seed {arguments.seed}")
+    failed = False
+    for order in range(1, arguments.order + 1):
+        for mode in arguments.modes:
+            try:
+                check_grads(
+                    function,
+                    arrays,
+                    order=order,
+                    modes=(mode,),
+                    rtol=arguments.rtol,
+                    samples=arguments.samples,
+                    seed=arguments.seed,
+                )
+            except Exception as error:  # whatever the function raises is the answer
+                failed = True
+                print(f"  {mode}, order {order}: {type(error).__name__}: {error}")
+                for note in getattr(error, "__notes__", ()):
+                    print(f"    {note}")
+            else:
+                print(f"  {mode}, order {order}: agrees with finite differences")
+        if failed:
+            break
+    return int(failed)
+
+
+def _function(name: str) -> Callable[..., object]:
+    """The function called ``package.module:function`` (or ``module:Class.method``)."""
+    module, colon, path = name.partition(":")
+    if not colon or not path:
+        raise ValueError(f"{name!r} is not of the form package.module:function")
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    found: object = importlib.import_module(module)
+    for part in path.split("."):
+        found = getattr(found, part)
+    if not callable(found):
+        raise ValueError(f"{name} is not callable")
+    return found
+
+
+def _arrays(function: Callable[..., object], arguments: argparse.Namespace) -> list[np.ndarray]:
+    """The arguments: from a file, random of given shapes, or a random number for each needed."""
+    if arguments.args is not None:
+        loaded = np.load(arguments.args)
+        if isinstance(loaded, np.ndarray):
+            return [loaded]
+        with loaded:
+            return [loaded[key] for key in loaded.files]
+    shapes = arguments.shape
+    if not shapes:
+        needed = [
+            p
+            for p in inspect.signature(function).parameters.values()
+            if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+        ]
+        shapes = [()] * len(needed)
+    rng = np.random.default_rng(arguments.seed)
+    return [np.asarray(rng.uniform(0.5, 1.5, shape)) for shape in shapes]
+
+
+def _shape(text: str) -> tuple[int, ...]:
+    """``3,4`` as a shape; ``()`` or nothing is a number."""
+    return tuple(int(part) for part in text.strip("()").split(",") if part.strip())
 
 
 def _version(package: str) -> str:
@@ -103,6 +185,24 @@ def parser() -> argparse.ArgumentParser:
     add("coverage", coverage).add_argument(
         "name", nargs="?", help="np.linalg.norm, linalg.norm or norm; left out: a summary"
     )
+    checked = add("check", check)
+    checked.add_argument("function", help="package.module:function")
+    where = checked.add_mutually_exclusive_group()
+    where.add_argument(
+        "--args", metavar="FILE", help="an .npz file (arrays in order) or an .npy file"
+    )
+    where.add_argument(
+        "--shape",
+        type=_shape,
+        action="append",
+        metavar="3,4",
+        help="the shape of an argument, drawn between 0.5 and 1.5; once for each argument",
+    )
+    checked.add_argument("--order", type=int, default=2, help="highest derivative (default 2)")
+    checked.add_argument("--modes", nargs="+", choices=("rev", "fwd"), default=("rev", "fwd"))
+    checked.add_argument("--samples", type=int, default=1, help="random directions (default 1)")
+    checked.add_argument("--rtol", type=float, default=None, help="relative tolerance")
+    checked.add_argument("--seed", type=int, default=0, help="of arguments and directions")
     return top
 
 
