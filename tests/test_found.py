@@ -158,3 +158,114 @@ def test_a_change_of_memory_order_copies(turned):
     value, gradient = npgrad.value_and_grad(f)(x)
     assert value == f(x) == 91.0
     np.testing.assert_allclose(gradient, 2.0 * x)
+
+
+# --- a flat view of a matrix whose cotangent, or tangent, lies in another memory order ---
+
+
+def differences(f, x, h=1e-6):
+    """Central differences of a scalar function."""
+    steps = np.eye(x.size).reshape(x.size, *x.shape) * h
+    return np.array([(f(x + s) - f(x - s)) / (2 * h) for s in steps]).reshape(x.shape)
+
+
+M = np.array([[0.4, 1.2, -0.7], [0.9, -0.3, 1.5]])
+W = np.array([[1.0, -2.0, 0.5, 3.0], [0.3, 1.0, -1.0, 2.0]])
+
+
+def scaled_flat(x):
+    y = x * 1.0
+    v = y.ravel()
+    v *= 2.0
+    return np.sum((y.T @ W) ** 2)
+
+
+def zeroed_flat(x):
+    y = x * 1.0
+    y.reshape(-1)[::2] = 0.0
+    return np.sum((y.T @ W) ** 2)
+
+
+def reshaped(x):
+    y = x * 1.0
+    v = y.reshape(3, 2)
+    v *= 2.0
+    return np.sum((y.T @ W) ** 2)
+
+
+def filled_flat(x):
+    y = np.zeros(x.shape, like=x)
+    flat = y.ravel()
+    flat[:] = x.ravel() * 2.0
+    flat[2] = x[0, 0]
+    return np.sum((y.T @ W) ** 2)
+
+
+def flat_diagonal(x):
+    k = x @ x.T
+    k.flat[::3] *= 1.5
+    return np.linalg.slogdet(k)[1]
+
+
+def flat_and_cumsum(x):
+    y = x * 1.0
+    y.reshape(-1)[1] *= 2.0
+    return np.sum(np.cumsum(y.T, axis=0) ** 2)
+
+
+def flat_complex(x):
+    y = x * 1.0
+    z = y.ravel().view(complex)
+    z *= 1j
+    return np.sum((y.T @ W) ** 2)
+
+
+FLAT = [scaled_flat, zeroed_flat, reshaped, filled_flat, flat_diagonal, flat_and_cumsum]
+
+
+@found("a write through ravel or reshape is lost where the cotangent is Fortran ordered")
+@pytest.mark.parametrize("f", [*FLAT, flat_complex], ids=lambda f: f.__name__)
+def test_gradient_of_a_write_into_a_flat_view(f):
+    x = M if f is not flat_complex else np.ascontiguousarray(M.T[:2, :].repeat(2, axis=1))
+    np.testing.assert_allclose(npgrad.grad(f)(x), differences(f, x), rtol=1e-6, atol=1e-6)
+
+
+@found("vjp depends on the memory order of the cotangent")
+def test_vjp_of_a_write_into_a_flat_view_by_order_of_the_cotangent():
+    def f(x):
+        y = x * 1.0
+        v = y.ravel()
+        v *= 2.0
+        return y
+
+    _, pull = npgrad.vjp(f, M)
+    for order in "CF":
+        np.testing.assert_array_equal(pull(np.ones((2, 3), order=order))[0], np.full((2, 3), 2.0))
+
+
+@found("forward mode loses a write into the flat view of a Fortran ordered array")
+def test_jvp_of_a_write_into_a_flat_view_of_a_transpose():
+    """The second derivative of the sum of squares of 2 x is 8."""
+
+    def f(x):
+        y = x.T * 1.0
+        v = y.ravel(order="F")
+        v *= 2.0
+        return np.sum(y * y)
+
+    identity = np.eye(6).reshape(2, 3, 2, 3)
+    np.testing.assert_allclose(npgrad.jacfwd(npgrad.grad(f))(M), 8.0 * identity)
+    np.testing.assert_allclose(npgrad.hessian(f)(M), 8.0 * identity)
+
+
+@found("jacobian, jacrev and jacfwd of a write into a flat view are wrong")
+@pytest.mark.parametrize("jacobian", [npgrad.jacobian, npgrad.jacrev, npgrad.jacfwd])
+def test_jacobian_of_a_write_into_a_flat_view(jacobian):
+    def f(x):
+        y = x.T * 1.0
+        v = y.ravel(order="F")
+        v *= 2.0
+        return y
+
+    expected = 2.0 * np.eye(6).reshape(2, 3, 2, 3).swapaxes(0, 1)
+    np.testing.assert_allclose(jacobian(f)(M), expected)
