@@ -128,6 +128,8 @@ class Run:
         self, f: Function, args: tuple[Any, ...], kwargs: dict[str, Any], which: Sequence[int | str]
     ) -> None:
         self.floor = next_id()
+        if len(which) > 1:
+            which = distinct(f, which, len(args), kwargs)
         filled = list(args)
         named = kwargs
         self.arguments = []
@@ -178,6 +180,21 @@ class Run:
             leaves = walk.leaves
         connected = record or any(argument.recorded for argument in self.arguments)
         return [argument.collect(leaves, connected) for argument in self.arguments], connected
+
+
+def distinct(
+    f: Function, which: Sequence[int | str], count: int, kwargs: dict[str, Any]
+) -> list[int | str]:
+    """`which` as the arguments were passed; ValueError if two of them mean the same one."""
+    found: list[int | str] = []
+    for key in which:
+        if isinstance(key, int) and -count <= key < count:
+            found.append(key % count)
+        else:
+            found.append(key if key in kwargs else place_of(f, key, count, kwargs))
+    if len(set(found)) != len(found):
+        raise ValueError(f"npgrad: argnums names an argument twice: {tuple(which)!r}")
+    return found
 
 
 def place_of(f: Function, key: int | str, count: int, kwargs: dict[str, Any]) -> int | str:
