@@ -115,13 +115,18 @@ class Program:
     shapes: tuple[tuple[int, ...], tuple[int, ...]]
     seed: int
 
-    def compiled(self) -> Callable[..., Any]:
-        """The function; its lines show in tracebacks and messages."""
+    def compiled(self, **names: Any) -> Callable[..., Any]:
+        """The function, with `names` beside ``np``; its lines show in tracebacks and messages."""
         name = f"<program {hash(self.source):x}>"
         linecache.cache[name] = (len(self.source), None, self.source.splitlines(True), name)
-        space: dict[str, Any] = {"np": np}
+        space: dict[str, Any] = {"np": np, **names}
         exec(compile(self.source, name, "exec"), space)
-        return space["program"]
+
+        def program(*arrays: Any) -> Any:
+            # A program may write into its arguments; plain ones are used again by the checks.
+            return space["program"](*(x.copy() if type(x) is np.ndarray else x for x in arrays))
+
+        return program
 
     def arguments(self) -> tuple[Any, ...]:
         """The numbers that the program is checked at."""
@@ -140,8 +145,8 @@ class Writer:
         self.space["x"], self.space["y"] = program.arguments()
         self.count = 0
         self.names: list[str] = []
-        self.emit("a = x * 1.0", "a")
-        self.emit("b = y + 0.0", "b")
+        self.emit(self.choice(["a = x * 1.0", "a = x"]), "a")
+        self.emit(self.choice(["b = y + 0.0", "b = y"]), "b")
 
     def emit(self, text: str, made: str | None = None) -> None:
         """Add the statements `text`, run them, and remember the variable `made`."""
