@@ -114,6 +114,11 @@ class Cast(Op):
         return tangents[0]
 
 
+def adopted(self: GradArray, array: Any) -> GradArray:
+    """`array`, which NumPy made of the value of `self`, as a copy that stays connected."""
+    return _identity(CAST, self, array, _frame(1))
+
+
 class Copy(Cast):
     """``x.copy()``."""
 
@@ -149,11 +154,14 @@ def _astype(
     """In another type; stays connected for floating and complex types."""
     array = current(self)[0]
     dtype = np.dtype(dtype)
-    if not copy and dtype == self.dtype:
-        return self
     if not hasattr(array, "astype"):
         array = backend.FLOAT.type(array) if type(array) is float else np.complex128(array)
-    made = array.astype(dtype) if backend.is_scalar(array) else array.astype(dtype, order, casting)
+    if backend.is_scalar(array):
+        made = array if not copy and dtype == array.dtype else array.astype(dtype)
+    else:
+        made = array.astype(dtype, order, casting, copy=copy)
+    if made is array:
+        return self
     if dtype.kind not in "fc":
         if dtype.kind not in "iub":
             raise GradientLost(lost(self, f"x.astype({dtype})"))

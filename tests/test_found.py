@@ -29,14 +29,12 @@ def scalar_then_newaxis(x):
     return np.sum(w * w)  # 9 s**2
 
 
-@found("a write into scalar[None] is lost: value 36 instead of 324")
 def test_write_into_newaxis_of_a_scalar():
     value, gradient = npgrad.value_and_grad(scalar_then_newaxis)(X)
     assert value == scalar_then_newaxis(X) == 324.0
     np.testing.assert_allclose(gradient, np.full(3, 18.0 * 6.0))
 
 
-@found("setitem through scalar[None] is lost")
 def test_setitem_into_newaxis_of_a_scalar():
     def f(x):
         w = np.sum(x)[None]
@@ -48,7 +46,6 @@ def test_setitem_into_newaxis_of_a_scalar():
     np.testing.assert_allclose(gradient, [0.0, 32.0, 0.0])
 
 
-@found("a write into scalar[...] is lost")
 def test_write_into_ellipsis_of_a_scalar():
     def f(x):
         w = np.sum(x)[...]
@@ -60,7 +57,6 @@ def test_write_into_ellipsis_of_a_scalar():
     np.testing.assert_allclose(gradient, np.full(3, 3.0))
 
 
-@found("np.add.at into scalar[None] is lost")
 def test_add_at_into_newaxis_of_a_scalar():
     def f(x):
         w = np.sum(x)[None]
@@ -72,7 +68,6 @@ def test_add_at_into_newaxis_of_a_scalar():
     np.testing.assert_allclose(gradient, [48.0, 16.0, 16.0])
 
 
-@found("the old cotangent of a 0-d array stays after a write through its view: 4 instead of 3")
 @pytest.mark.parametrize(
     "view",
     [
@@ -97,7 +92,6 @@ def test_scaling_a_0d_array_through_a_view(view):
     assert npgrad.grad(f)(x) == 3.0
 
 
-@found("the gradient of an overwritten 0-d array is 1 instead of 0")
 def test_overwriting_a_0d_array_through_a_view():
     def f(x):
         y = np.copy(x)
@@ -110,7 +104,6 @@ def test_overwriting_a_0d_array_through_a_view():
 # --- grad and its kin where recording is switched off around them ---
 
 
-@found("npgrad.no_grad around a transform silently gives the gradient 0")
 @pytest.mark.parametrize(
     "derivative",
     [
@@ -135,7 +128,6 @@ def test_a_transform_inside_no_grad_is_not_zero(derivative):
 # --- a copy that NumPy makes and the recording does not ---
 
 
-@found("the copy to another memory order is not made: writing into it changes the source")
 @pytest.mark.parametrize(
     "turned",
     [
@@ -223,14 +215,12 @@ def flat_complex(x):
 FLAT = [scaled_flat, zeroed_flat, reshaped, filled_flat, flat_diagonal, flat_and_cumsum]
 
 
-@found("a write through ravel or reshape is lost where the cotangent is Fortran ordered")
 @pytest.mark.parametrize("f", [*FLAT, flat_complex], ids=lambda f: f.__name__)
 def test_gradient_of_a_write_into_a_flat_view(f):
     x = M if f is not flat_complex else np.ascontiguousarray(M.T[:2, :].repeat(2, axis=1))
     np.testing.assert_allclose(npgrad.grad(f)(x), differences(f, x), rtol=1e-6, atol=1e-6)
 
 
-@found("vjp depends on the memory order of the cotangent")
 def test_vjp_of_a_write_into_a_flat_view_by_order_of_the_cotangent():
     def f(x):
         y = x * 1.0
@@ -243,7 +233,6 @@ def test_vjp_of_a_write_into_a_flat_view_by_order_of_the_cotangent():
         np.testing.assert_array_equal(pull(np.ones((2, 3), order=order))[0], np.full((2, 3), 2.0))
 
 
-@found("forward mode loses a write into the flat view of a Fortran ordered array")
 def test_jvp_of_a_write_into_a_flat_view_of_a_transpose():
     """The second derivative of the sum of squares of 2 x is 8."""
 
@@ -258,7 +247,6 @@ def test_jvp_of_a_write_into_a_flat_view_of_a_transpose():
     np.testing.assert_allclose(npgrad.hessian(f)(M), 8.0 * identity)
 
 
-@found("jacobian, jacrev and jacfwd of a write into a flat view are wrong")
 @pytest.mark.parametrize("jacobian", [npgrad.jacobian, npgrad.jacrev, npgrad.jacfwd])
 def test_jacobian_of_a_write_into_a_flat_view(jacobian):
     def f(x):

@@ -199,15 +199,20 @@ class Backward:
         return self.buffer(parent)[node.kept[0]]  # type: ignore[index]
 
     def take_over(self, g: Any, layout: Any) -> Any:
-        """`g`, a cotangent that nobody else needs, as a buffer in `layout` to be written to."""
-        owned = self._current_owned
-        if owned and (layout is None or backend.layout(_plain(g)) == layout):
+        """`g`, a cotangent that nobody else needs, as a buffer in `layout` to be written to.
+
+        The layout is the root's: the steps to a view are views of the buffer only if they are
+        views of the root.
+        """
+        if self.batch and layout is not None:
+            layout = (0, *(axis + 1 for axis in layout))
+        plain = _plain(g)
+        array = not backend.is_scalar(plain)
+        if self._current_owned and array and backend.layout(plain) == layout:
             return g
+        made = backend.zeros(plain, *backend.describe(plain), layout)
         if self.record:
-            return g.copy()
-        if self.batch or layout is None:
-            return backend.snapshot(g)
-        made = backend.zeros(g, g.shape, g.dtype, layout)
+            made = GradArray(made, None)
         made[...] = g
         return made
 
@@ -225,7 +230,7 @@ class Backward:
 
     def lanes(self, buffer: Any) -> list[Any]:
         """The single cotangents in `buffer`."""
-        return [buffer[i] for i in range(self.count)] if self.batch else [buffer]
+        return [buffer[i, ...] for i in range(self.count)] if self.batch else [buffer]
 
     def joined(self, parts: list[Any]) -> Any:
         """The inverse of `lanes`."""

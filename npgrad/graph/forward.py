@@ -139,7 +139,9 @@ class Forward:
             self.buffers.add(node.id)
             return before
         shape = (self.count, *node.shape) if self.batch else node.shape
-        made = backend.zeros(0.0, shape, node.dtype, None if self.batch else layout)
+        if self.batch and layout is not None:
+            layout = (0, *(axis + 1 for axis in layout))
+        made = backend.zeros(0.0, shape, node.dtype, layout)
         if self.record:
             made = GradArray(made, None)
         if before is not None:
@@ -149,7 +151,7 @@ class Forward:
 
     def lanes(self, buffer: Any) -> list[Any]:
         """The single tangents in `buffer`."""
-        return [buffer[i] for i in range(self.count)] if self.batch else [buffer]
+        return [buffer[i, ...] for i in range(self.count)] if self.batch else [buffer]
 
     def transposed(
         self, op: Any, node: Node, slot: int, tangent: Any, kept: tuple[Any, ...]

@@ -120,7 +120,7 @@ def getitem(handle: GradArray, index: Any, frame: FrameType) -> Any:
                 note(node, result)
     made = GradArray(result, node)
     whole = type(result) is backend.NDARRAY or not backend.is_scalar(result)
-    if whole and (simple or is_basic(index)):
+    if whole and (simple or is_basic(index)) and not backend.is_scalar(array):
         link(made, handle, GETITEM, kept)
     return made
 

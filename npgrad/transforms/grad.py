@@ -15,6 +15,7 @@ from ..errors import GradientLost, NotDifferentiable
 from ..graph import backend
 from ..graph.array import GradArray, current, leaf
 from ..graph.backward import Backward, collect, depending
+from ..graph.modes import MODE, change
 from ..graph.node import Node, next_id, recorded_at
 from ..graph.stacking import has_recorded
 from ..graph.store import cotangent_for
@@ -127,6 +128,10 @@ class Run:
     def __init__(
         self, f: Function, args: tuple[Any, ...], kwargs: dict[str, Any], which: Sequence[int | str]
     ) -> None:
+        mode = MODE.get()
+        quiet = mode is not None and not mode.recording  # under no_grad: its results are constant,
+        if quiet:  # but the function itself has to be recorded to be differentiated
+            args, kwargs = value(args), value(kwargs)
         self.floor = next_id()
         if len(which) > 1:
             which = distinct(f, which, len(args), kwargs)
@@ -148,7 +153,12 @@ class Run:
                 argument = Argument(args[key], f"argument {key}")  # type: ignore[index]
                 filled[key] = argument.value  # type: ignore[index]
             self.arguments.append(argument)
-        self.out = f(*filled, **named)
+        token = change(recording=True) if quiet else None
+        try:
+            self.out = f(*filled, **named)
+        finally:
+            if token is not None:
+                MODE.reset(token)
         for argument in self.arguments:
             for node in argument.nodes:
                 node.op.open = False

@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 
 from npgrad.graph import backend
-from npgrad.graph.array import GradArray
+from npgrad.graph.array import GradArray, current
 from npgrad.graph.modes import WRAPPED as ACTIVE
 from npgrad.graph.stacking import has_recorded, stacked
+from npgrad.methods import adopted
 
 Maker = Callable[..., Any]
 
@@ -78,10 +79,10 @@ def converted(function: Any, copies: bool) -> Maker:
             return function(a, *args, **kwargs)
         kind = type(a)
         if kind is GradArray:
-            return _converted(a, args, kwargs, copies)
+            return _converted(function, a, args, kwargs)
         if kind is list or kind is tuple:
             if has_recorded(a):
-                return _converted(stacked(a), args, kwargs, False)
+                return _converted(np.asarray if copies else function, stacked(a), args, kwargs)
             return constant(function(a, *args, **kwargs))
         made = function(a, *args, **kwargs)
         return constant(made) if copies or made is not a else made
@@ -89,16 +90,17 @@ def converted(function: Any, copies: bool) -> Maker:
     return maker
 
 
-def _converted(a: Any, args: tuple[Any, ...], kwargs: dict[str, Any], copies: bool) -> Any:
-    """A recorded array through ``np.array`` and its kin."""
-    dtype = args[0] if args else kwargs.get("dtype")
-    copy = kwargs.get("copy", copies)
-    made = a
-    if dtype is not None and np.dtype(dtype) != a.dtype:
-        made = a.astype(dtype)
-    elif copy:
-        made = a.copy()
-    least = kwargs.get("ndmin", 0)
+def _converted(function: Any, a: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A recorded array through ``np.array`` and its kin: itself, or a copy where NumPy copies."""
+    plain = current(a)[0]
+    least = kwargs.pop("ndmin", 0)
+    made = function(plain, *args, **kwargs)
+    if not backend.is_inexact(made.dtype):
+        return made
+    if made is not plain and not (backend.is_scalar(plain) and function is not np.array):
+        made = adopted(a, made) if not backend.is_view(made, plain) else a
+    else:
+        made = a
     if least > made.ndim:
         made = made.reshape((1,) * (least - made.ndim) + made.shape)
     return made
