@@ -257,3 +257,164 @@ def test_jacobian_of_a_write_into_a_flat_view(jacobian):
 
     expected = 2.0 * np.eye(6).reshape(2, 3, 2, 3).swapaxes(0, 1)
     np.testing.assert_allclose(jacobian(f)(M), expected)
+
+
+# --- plain NumPy code whose value, or whose life, differs under npgrad ---
+
+
+@found("np.asarray of a recorded element is an immutable scalar: its alias does not see the write")
+def test_asarray_of_an_element_is_an_array():
+    def f(x):
+        y = np.asarray(x[0])  # a 0-d array: += writes into it
+        z = y
+        z += 1.0
+        return y * y  # (x0 + 1)**2
+
+    value, gradient = npgrad.value_and_grad(f)(X)
+    assert value == f(X) == 4.0
+    np.testing.assert_allclose(gradient, [4.0, 0.0, 0.0])
+
+
+@found("a recorded number is equal to a float and has another hash")
+def test_membership_in_a_set_or_a_dict():
+    """NumPy's float64 is found in both; an error that teaches would do as well."""
+
+    def f(x):
+        return x[0] * (2.0 if x[0] in {1.0} else 1.0) * {1.0: 5.0}.get(x[0], 1.0)
+
+    try:
+        value, gradient = npgrad.value_and_grad(f)(X)
+    except npgrad.errors.NpgradError:
+        return
+    assert value == f(X) == 10.0
+    np.testing.assert_allclose(gradient, [10.0, 0.0, 0.0])
+
+
+class Cell:
+    """A program with a state of its own, as recurrent models and scratch buffers have."""
+
+    def __init__(self):
+        self.state = np.zeros(2)
+
+    def __call__(self, x):
+        self.state = np.tanh(self.state + x)
+        return np.sum(self.state)
+
+
+@found("state kept from one call makes the next call's gradient a GradArray")
+def test_gradient_is_plain_when_a_program_keeps_state():
+    cell, x = Cell(), np.array([0.1, 0.2])
+    first, second = npgrad.grad(cell)(x), npgrad.grad(cell)(x)
+    expected = 1.0 - np.tanh(np.tanh(x) + x) ** 2  # the state is a constant of the second call
+    np.testing.assert_allclose(npgrad.value(second), expected)
+    assert type(first) is np.ndarray
+    assert type(second) is np.ndarray
+
+
+@found("a program that keeps state raises GradientLost when it runs plainly after npgrad.grad")
+def test_program_with_state_still_runs_plainly():
+    cell, x = Cell(), np.array([0.1, 0.2])
+    npgrad.grad(cell)(x)
+    assert float(cell(x)) == pytest.approx(np.sum(np.tanh(np.tanh(x) + x)))
+
+
+@found("a constant made under wrap and kept in a cache stays a GradArray")
+def test_cached_constants_are_plain_after_the_call():
+    kept = {}
+
+    def f(x):
+        if "weights" not in kept:
+            kept["weights"] = np.arange(1.0, 4.0)
+        return np.sum(kept["weights"] * x)
+
+    npgrad.grad(npgrad.wrap(f))(X)
+    assert isinstance(kept["weights"], np.ndarray)
+    assert type(f(X)) is np.float64
+
+
+@found("0-d arrays: out= with where=")
+def test_masked_out_of_a_0d_array():
+    def f(x):
+        y = x.copy()
+        np.sin(y, out=y, where=y > 0.0)
+        return y * 2.0
+
+    np.testing.assert_allclose(npgrad.grad(f)(np.array(1.4)), 2.0 * np.cos(1.4))
+
+
+@found("0-d arrays: flat")
+def test_flat_of_a_0d_array():
+    def f(x):
+        y = x.copy()
+        y.flat[0] = x * x
+        return y * 1.0
+
+    np.testing.assert_allclose(npgrad.grad(f)(np.array(1.5)), 3.0)
+
+
+@found("the index True: AttributeError: 'bool' object has no attribute 'dtype'")
+def test_index_true():
+    def f(x):
+        y = x * 1.0
+        y[True] *= 2.0
+        return np.sum(y)
+
+    np.testing.assert_array_equal(npgrad.grad(f)(X), np.full(3, 2.0))
+
+
+@found("hessian of a masked write into a 0-d view: TypeError: first operand must be array")
+def test_hessian_of_a_masked_write_into_a_0d_view():
+    def f(x):
+        y = x.copy()
+        v = y[1, ...]
+        v[v > 0.0] *= 3.0
+        return np.sum(y * y)
+
+    np.testing.assert_allclose(npgrad.hessian(f)(X), np.diag([2.0, 18.0, 2.0]))
+
+
+@found("RecursionError after about a thousand views of views")
+def test_a_long_chain_of_views():
+    def f(x):
+        v = x * 1.0
+        for _ in range(1200):
+            v = v[...]
+        return np.sum(v * v)
+
+    np.testing.assert_array_equal(npgrad.grad(f)(X), 2.0 * X)
+
+
+@found("forward over reverse through z.real casts complex to real with a ComplexWarning")
+@pytest.mark.filterwarnings("error")
+def test_hvp_of_a_write_into_the_real_part_warns_of_nothing():
+    """The sum of |z|^2 with z.real = x, z.real[0] doubled: second derivatives 8, 2, 2."""
+
+    def f(x):
+        z = np.zeros(3, dtype=complex, like=x)
+        z.real = x
+        z.real[0] *= 2.0
+        return np.sum(np.abs(z) ** 2)
+
+    np.testing.assert_allclose(npgrad.hvp(f, X, np.ones(3)), [8.0, 2.0, 2.0])
+
+
+# --- what a newcomer tries first ---
+
+
+def test_every_listed_name_exists():
+    for name in dir(npgrad):
+        assert hasattr(npgrad, name)
+
+
+@found("a ufunc made by np.frompyfunc is called scipy.special's in the message")
+def test_message_for_a_ufunc_of_ones_own():
+    square = np.frompyfunc(lambda t: t * t, 1, 1)
+    with pytest.raises(npgrad.errors.NoDerivative) as caught:
+        npgrad.grad(lambda x: np.sum(square(x)))(X)
+    assert "scipy" not in str(caught.value)
+
+
+@found("the coverage table calls np.arange differentiated; it raises GradientLost")
+def test_arange_of_recorded_bounds():
+    gradient = npgrad.grad(lambda x: np.sum(np.arange(x[0], x[0] + 2.5)))(X)
+    np.testing.assert_allclose(gradient, [3.0, 0.0, 0.0])
