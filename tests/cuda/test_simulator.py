@@ -26,7 +26,7 @@ if not INSIDE:
         root = Path(__file__).parents[2]
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "", "-k", f"test_{group}", __file__]
         done = subprocess.run(
-            command, cwd=root, env={**os.environ, "NUMBA_ENABLE_CUDASIM": "1"}, capture_output=True, text=True, timeout=900, check=False
+            command, cwd=root, env={**os.environ, "NUMBA_ENABLE_CUDASIM": "1"}, capture_output=True, text=True, timeout=1200, check=False
         )
         assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
 
@@ -85,10 +85,9 @@ else:
     @pytest.mark.parametrize(
         ("shape", "outputs", "kernel", "which", "options"),
         [
-            ((8, 4, 4), 8, (3, 3), "input bias", {"padding": 1}),
+            ((3, 2, 3), 2, (2, 2), "input bias", {"padding": 1}),
             ((3, 5, 5), 4, (3, 3), "weight", {"stride": 2, "padding": 1}),
-            ((5, 4, 6), 9, (3, 3), "weight", {"padding": 1}),
-            ((8, 3, 3), 4, (1, 1), "input weight", {}),
+            ((4, 2, 2), 4, (1, 1), "input weight", {}),
             ((4, 5, 5), 4, (3, 3), "input weight", {"padding": 1, "groups": 4}),
             ((4, 5, 6), 8, (3, 2), "input weight", {"stride": (2, 1), "dilation": (1, 2), "groups": 2}),
         ],

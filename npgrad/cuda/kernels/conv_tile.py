@@ -24,6 +24,7 @@ from ..launch import Program
 from ..source import Writer
 
 SHARED_LIMIT = 220 * 1024
+MULTIPROCESSORS = 132  # of an H200; only the choice of tiles looks at it
 UNROLLED_TAPS = 9  # up to here tap offsets are immediates of the loads
 KEPT_COPIES = 6  # copies a thread and stage whose addresses stay in registers
 
@@ -146,7 +147,9 @@ def ranked(p: Problem, images: int, mode: str) -> list[Tile]:
                         useful = images * p.rows * p.columns * p.out_channels / 16
                         # copies cost about a tenth of the products they feed; a tile of one row reads its halo again
                         halo = layout.patch_rows * layout.row * many / tile.pixels
-                        small = 1.0 if layout.bytes <= 112 * 1024 and blocks == 2 else 1.15
+                        small = 1.0 if layout.bytes <= 112 * 1024 and blocks == 2 else 1.25
+                        launched = covered * -(-tiles_m // (mt * wm)) * p.groups / MULTIPROCESSORS
+                        small *= -(-launched // 1) / launched  # the last round of blocks is not full
                         cost = products / useful * (1 + 0.08 * halo) * small * (1 + weight * (4 * mt + 2 * nt) / (mt * nt))
                         found.append((cost, tile))
     return [t for _, t in sorted(found, key=lambda f: f[0])]
