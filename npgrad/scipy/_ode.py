@@ -80,7 +80,10 @@ def odeint(
     args = args if isinstance(args, tuple) else (args,)
     values = plain(args)
     state, times = plain(array_of(y0)), plain(array_of(t))
-    swapped = (lambda y, s: (s, y)) if tfirst else (lambda y, s: (y, s))
+
+    def swapped(y: Any, s: Any) -> tuple[Any, Any]:
+        return (s, y) if tfirst else (y, s)
+
     watched = _Watched(lambda s, y: func(*swapped(y, s), *values))
     recorded = is_recorded([y0, t]) or is_recorded(args)
     if not recorded:
@@ -93,7 +96,10 @@ def odeint(
         )  # fmt: skip
     if full_output:
         raise refuse("integrate.odeint", "with full_output")
-    field = lambda s, y: func(*swapped(y, s), *args)  # noqa: E731
+
+    def field(s: Any, y: Any) -> Any:
+        return func(*swapped(y, s), *args)
+
     y, t = np.atleast_1d(array_of(y0)), array_of(t)
     results = [y]
     tolerances = {
@@ -184,7 +190,10 @@ def solve_ivp(
         raise refuse("integrate.solve_ivp", f"with method={method!r}: use RK45, RK23 or DOP853")
     if dense_output or events is not None or vectorized:
         raise refuse("integrate.solve_ivp", "with dense_output, events or vectorized")
-    field = lambda t, y: fun(t, y, *given)  # noqa: E731
+
+    def field(t: Any, y: Any) -> Any:
+        return fun(t, y, *given)
+
     ends = steps.t
     wanted = ends if t_eval is None else np.asarray(t_eval)
     direction = 1 if ends[-1] >= ends[0] else -1

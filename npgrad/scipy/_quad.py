@@ -68,6 +68,8 @@ def quad(
 
 def _sum(f: Any, a: Any, b: Any, low: float, high: float, lefts: Any, rights: Any) -> Any:
     """The integral over QUADPACK's intervals, halved; an infinite range is that of (1 - t) / t."""
+    if low > high:  # QUADPACK is given the limits in order
+        return -_sum(f, b, a, high, low, lefts, rights)
     nodes, weights = np.polynomial.legendre.leggauss(POINTS)
     middles = 0.5 * (lefts + rights)
     starts, ends = np.concatenate((lefts, middles)), np.concatenate((middles, rights))
@@ -88,4 +90,4 @@ def _sum(f: Any, a: Any, b: Any, low: float, high: float, lefts: Any, rights: An
             total = total + slope * f(a + float(away))
         else:
             total = total + slope * f(b - float(away))
-    return -total if low > high else total
+    return total

@@ -21,17 +21,20 @@ def __getattr__(name: str) -> Any:
 
 # ----------------------------------------------------------------------------------- convolution
 def _whole(g: Array, n1: tuple[int, ...], n2: tuple[int, ...], mode: str, axes: Any) -> Array:
-    """The cotangent of the full convolution, of which `mode` takes a part along `axes`."""
+    """The cotangent of the full convolution along `axes`, of which `mode` takes a part.
+
+    Along the other axes the two are broadcast; "same" takes the middle of these too, as SciPy does.
+    """
     if mode == "full":
         return g
-    widths = [(0, 0)] * g.ndim
-    for axis in axes:
-        size = n1[axis] + n2[axis] - 1
+    widths = []
+    for axis in range(g.ndim):
+        size = n1[axis] + n2[axis] - 1 if axis in axes else max(n1[axis], n2[axis])
         if mode == "same":
             before = (size - n1[axis]) // 2
         else:
-            before = min(n1[axis], n2[axis]) - 1
-        widths[axis] = (before, size - before - g.shape[axis])
+            before = min(n1[axis], n2[axis]) - 1 if axis in axes else 0
+        widths.append((before, size - before - g.shape[axis]))
     return np.pad(g, widths)
 
 

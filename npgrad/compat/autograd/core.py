@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 import npgrad
 
 from .extend import (
@@ -41,8 +43,7 @@ def make_vjp(fun: Function, x: Any) -> tuple[Function, Any]:
     For a holomorphic function it multiplies by f'(z): it is the transpose, and the gradient of a
     real function comes out as du/dx - i du/dy.
     """
-    _number(x)
-    ans, pull = npgrad.vjp(fun, x)
+    ans, pull = npgrad.vjp(fun, _numbers(x))
 
     def vjp(g: Any) -> Any:
         return conjugated(pull(conjugated(g))[0])
@@ -52,7 +53,7 @@ def make_vjp(fun: Function, x: Any) -> tuple[Function, Any]:
 
 def make_jvp(fun: Function, x: Any) -> Function:
     """``jvp(tangent) -> (ans, tangent of ans)``."""
-    _number(x)
+    x = _numbers(x)
 
     def jvp(v: Any) -> tuple[Any, Any]:
         return npgrad.jvp(fun, (x,), (v,))
@@ -60,6 +61,9 @@ def make_jvp(fun: Function, x: Any) -> Function:
     return jvp
 
 
-def _number(x: Any) -> None:
-    """Only arrays, numbers and containers of them have a derivative."""
-    parts_of(x)
+def _numbers(x: Any) -> Any:
+    """`x` with NumPy's numbers for Python's; only arrays, numbers and containers of them pass."""
+    if type(x) in (float, complex):
+        return np.asarray(x)[()]
+    parts, rebuild = parts_of(x)
+    return rebuild([np.asarray(p)[()] if type(p) in (float, complex) else p for p in parts])

@@ -50,6 +50,7 @@ def unary_to_nary(operator: Callable[..., Any]) -> Callable[..., Any]:
 
             # `__wrapped__` tells npgrad whose package's array makers are to record
             of_one.__wrapped__ = fun  # type: ignore[attr-defined]
+            of_one.__name__ = get_name(fun)
             x = args[which] if isinstance(which, int) else tuple(args[i] for i in which)
             return operator(of_one, x, *more, **options)
 

@@ -6,12 +6,14 @@ Different from ``numpy`` are only the makers that NumPy's protocols do not reach
 
 from __future__ import annotations
 
+import functools as _functools
 from typing import Any
 
 import numpy as _np
 
 from npgrad.graph.array import GradArray
 from npgrad.graph.stacking import has_recorded, stacked
+from npgrad.wrapping.makers import ACTIVE, Joined
 
 from . import fft as fft
 from . import linalg as linalg
@@ -59,6 +61,48 @@ asarray = _through(_np.asarray)
 asanyarray = _through(_np.asanyarray)
 ascontiguousarray = _through(_np.ascontiguousarray)
 asfortranarray = _through(_np.asfortranarray)
+
+
+def where(condition: Any, *branches: Any, **named: Any) -> Any:
+    """``np.where``, whose branches may be named x and y as in autograd."""
+    return _np.where(condition, *branches, *(named[name] for name in ("x", "y") if name in named))
+
+
+def _of_lists(original: Any) -> Any:
+    """A function that takes a list of recorded numbers or arrays for an array."""
+
+    @_functools.wraps(original)
+    def run(a: Any, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(a, (list, tuple)) and has_recorded(a):
+            a = stacked(a)
+        return original(a, *args, **kwargs)
+
+    return run
+
+
+_TAKING_LISTS = """
+append argmax argmin array_equal cumprod cumsum diag diff dot flip max mean median min nanmean
+nansum outer prod ptp ravel reshape sort std sum transpose var
+"""
+for _name in _TAKING_LISTS.split():
+    globals()[_name] = _of_lists(getattr(_np, _name))
+
+
+class _Joined(Joined):
+    """``np.r_`` and ``np.c_`` of recorded values, inside of a wrapped call or not."""
+
+    def __getitem__(self, key: Any) -> Any:
+        if not has_recorded(key if type(key) is tuple else (key,)):
+            return self._original[key]
+        token = ACTIVE.set(True)
+        try:
+            return super().__getitem__(key)
+        finally:
+            ACTIVE.reset(token)
+
+
+r_ = _Joined(_np.r_, False)
+c_ = _Joined(_np.c_, True)
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None, **kwargs: Any) -> Any:

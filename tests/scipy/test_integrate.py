@@ -1,0 +1,112 @@
+"""``npgrad.scipy.integrate`` against SciPy's functions, differences and closed forms."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.integrate as theirs
+
+import npgrad
+from npgrad.scipy import integrate as ours
+from tests.scipy.checks import check
+
+RNG = np.random.default_rng(4)
+
+
+@pytest.mark.parametrize("name", ["trapezoid", "simpson", "cumulative_trapezoid"])
+@pytest.mark.parametrize("count", [2, 3, 6, 7])
+def test_samples(name, count):
+    x = np.cumsum(0.5 + RNG.random(count))
+    y = RNG.normal(size=(2, count))
+    f, g = getattr(ours, name), getattr(theirs, name)
+    check(lambda y: f(y, dx=0.3), lambda y: g(y, dx=0.3), y)
+    check(f, g, y, x)
+    check(lambda y, x: f(y, x, axis=0), lambda y, x: g(y, x, axis=0), y.T.copy(), x)
+
+
+def test_quad_by_limits_and_parameters():
+    f = lambda a, b, c: ours.quad(lambda x, c: np.exp(-c * x) * np.sin(x), a, b, args=(c,))[0]
+    g = lambda a, b, c: theirs.quad(lambda x, c: np.exp(-c * x) * np.sin(x), a, b, args=(c,))[0]
+    check(f, g, np.float64(0.3), np.float64(2.5), np.float64(0.7), single=False)
+    check(f, g, np.float64(2.5), np.float64(0.3), np.float64(0.7), single=False)
+
+
+def test_quad_of_a_closure_over_infinite_ranges():
+    for low, high, share in [(-np.inf, np.inf, 1), (0, np.inf, 0.5), (-np.inf, 0, 0.5)]:
+        ends = (low, high)
+        f = lambda s, ends=ends: ours.quad(lambda x: np.exp(-((x / s) ** 2)), *ends)[0]
+        assert npgrad.grad(f)(1.3) == pytest.approx(share * np.sqrt(np.pi), rel=1e-9)
+        assert npgrad.grad(npgrad.grad(f))(1.3) == pytest.approx(0, abs=1e-7)
+    lower = npgrad.grad(lambda a: ours.quad(lambda x: np.exp(-x), a, np.inf)[0])(0.5)
+    assert lower == pytest.approx(-np.exp(-0.5), rel=1e-9)
+
+
+def test_quad_refuses_what_it_cannot_sum():
+    with pytest.raises(npgrad.errors.NoDerivative, match="singular"):
+        npgrad.grad(lambda c: ours.quad(lambda x: c * np.log(x), 0, 1)[0])(1.0)
+    with pytest.raises(npgrad.errors.NoDerivative, match="weight"):
+        npgrad.grad(lambda c: ours.quad(lambda x: c, 0, 1, weight="cos", wvar=2.0)[0])(1.0)
+
+
+def test_plain_calls_are_scipys():
+    assert ours.quad(np.sin, 0, 1) == theirs.quad(np.sin, 0, 1)
+    times = np.linspace(0, 1, 4)
+    decay = lambda y, t: -2 * y
+    assert np.array_equal(ours.odeint(decay, 1.0, times), theirs.odeint(decay, 1.0, times))
+    mine = ours.solve_ivp(lambda t, y: -y, (0, 1), [1.0], t_eval=times)
+    assert np.array_equal(mine.y, theirs.solve_ivp(lambda t, y: -y, (0, 1), [1.0], t_eval=times).y)
+
+
+def exact(y0, k, t):
+    return y0 * np.exp(-k * (t - t[0]))
+
+
+def test_odeint():
+    """Against the closed form y0 exp(-k (t - t[0])), by everything that can vary."""
+    t = np.array([0.0, 0.4, 0.5, 1.5])
+    f = lambda y0, k, t: ours.odeint(lambda y, s, k: -k * y, y0, t, args=(k,))[:, 0]
+    point = (np.float64(1.2), np.float64(0.8), t)
+    moves = (np.float64(0.3), np.float64(-0.7), np.array([0.0, 0.1, -0.2, 0.3]))
+    value, tangent = npgrad.jvp(f, point, moves)
+    want, slope = npgrad.jvp(exact, point, moves)
+    np.testing.assert_allclose(value, want, rtol=1e-7)
+    np.testing.assert_allclose(tangent, slope, rtol=1e-6)
+    weight = np.array([0.3, -1.0, 2.0, 0.7])
+    for got, right in zip(
+        npgrad.vjp(f, *point)[1](weight), npgrad.vjp(exact, *point)[1](weight), strict=True
+    ):
+        np.testing.assert_allclose(got, right, rtol=1e-6, atol=1e-7)
+    second = npgrad.grad(npgrad.grad(lambda k: f(1.2, k, t)[-1]))(0.8)
+    assert second == pytest.approx(1.2 * 1.5**2 * np.exp(-0.8 * 1.5), rel=1e-6)
+
+
+def test_odeint_with_time_first_and_a_closure():
+    f = lambda k: ours.odeint(lambda t, y: -k * y, [1.0], [0.0, 1.0], tfirst=True)[-1, 0]
+    assert npgrad.grad(f)(0.5) == pytest.approx(-np.exp(-0.5), rel=1e-7)
+
+
+@pytest.mark.parametrize("method", ["RK23", "RK45", "DOP853"])
+@pytest.mark.parametrize("t_eval", [None, np.array([0.0, 0.3, 0.35, 1.0, 2.0])])
+def test_solve_ivp(method, t_eval):
+    keywords = {"method": method, "t_eval": t_eval, "rtol": 1e-8, "atol": 1e-10}
+    swing = lambda t, y, w: np.stack([y[1], -w * w * y[0]])
+    f = lambda y0, w: ours.solve_ivp(swing, (0.0, 2.0), y0, args=(w,), **keywords).y
+    point = (np.array([1.0, 0.0]), np.float64(1.5))
+    value, pull = npgrad.vjp(f, *point)
+    plain = theirs.solve_ivp(swing, (0.0, 2.0), point[0], args=(1.5,), **keywords)
+    np.testing.assert_allclose(value, plain.y, rtol=1e-7, atol=1e-8)
+    t = plain.t
+    weight = np.zeros_like(plain.y)
+    weight[0] = 1
+    gradient = pull(weight)  # y = cos(w t)
+    assert gradient[1] == pytest.approx(np.sum(-t * np.sin(1.5 * t)), rel=1e-5)
+    assert gradient[0][0] == pytest.approx(np.sum(np.cos(1.5 * t)), rel=1e-5)
+    assert gradient[0][1] == pytest.approx(np.sum(np.sin(1.5 * t)) / 1.5, rel=1e-5)
+
+
+def test_solve_ivp_backwards_and_what_it_refuses():
+    f = lambda k, **more: ours.solve_ivp(lambda t, y: -k * y, (1.0, 0.0), [1.0], **more).y[0, -1]
+    assert npgrad.grad(lambda k: f(k, rtol=1e-8))(0.5) == pytest.approx(np.exp(0.5), rel=1e-5)
+    for more in ({"method": "BDF"}, {"dense_output": True}):
+        with pytest.raises(npgrad.errors.NoDerivative, match="solve_ivp"):
+            npgrad.grad(lambda k, more=more: f(k, **more))(0.5)

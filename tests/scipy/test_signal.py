@@ -1,0 +1,62 @@
+"""``npgrad.scipy.signal`` against SciPy's functions and differences of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.signal as theirs
+
+from npgrad.scipy import signal as ours
+from tests.scipy.checks import check
+
+RNG = np.random.default_rng(4)
+
+
+@pytest.mark.parametrize("name", ["convolve", "correlate", "fftconvolve"])
+@pytest.mark.parametrize("mode", ["full", "same", "valid"])
+@pytest.mark.parametrize(("first", "second"), [((6,), (3,)), ((3,), (6,)), ((5, 4), (2, 3))])
+def test_convolutions(name, mode, first, second):
+    check(
+        lambda x, y: getattr(ours, name)(x, y, mode),
+        lambda x, y: getattr(theirs, name)(x, y, mode),
+        RNG.normal(size=first),
+        RNG.normal(size=second),
+    )
+
+
+@pytest.mark.parametrize("mode", ["full", "same", "valid"])
+def test_fftconvolve_along_an_axis(mode):
+    for first, second in [((3, 1, 4), (1, 2, 3)), ((2, 4), (2, 6))]:
+        check(
+            lambda x, y: ours.fftconvolve(x, y, mode, axes=-1),
+            lambda x, y: theirs.fftconvolve(x, y, mode, axes=-1),
+            RNG.normal(size=first),
+            RNG.normal(size=second),
+        )
+
+
+@pytest.mark.parametrize("axis", [-1, 0])
+@pytest.mark.parametrize(("nb", "na"), [(3, 2), (1, 3), (2, 1)])
+def test_lfilter(axis, nb, na):
+    b, a = RNG.normal(size=nb), np.concatenate(([1.7], 0.3 * RNG.normal(size=na - 1)))
+    check(
+        lambda b, a, x: ours.lfilter(b, a, x, axis=axis),
+        lambda b, a, x: theirs.lfilter(b, a, x, axis=axis),
+        b,
+        a,
+        RNG.normal(size=(5, 4)),
+    )
+
+
+@pytest.mark.parametrize("length", [6, 2])
+@pytest.mark.parametrize("which", [0, 1])
+def test_lfilter_with_a_state(length, which):
+    b, a = np.array([0.5, -0.2, 0.1, 0.3]), np.array([2.0, 0.4, -0.3])
+    check(
+        lambda b, a, x, zi: ours.lfilter(b, a, x, zi=zi)[which],
+        lambda b, a, x, zi: theirs.lfilter(b, a, x, zi=zi)[which],
+        b,
+        a,
+        RNG.normal(size=(2, length)),
+        RNG.normal(size=(2, 3)),
+    )
