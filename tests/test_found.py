@@ -418,3 +418,41 @@ def test_message_for_a_ufunc_of_ones_own():
 def test_arange_of_recorded_bounds():
     gradient = npgrad.grad(lambda x: np.sum(np.arange(x[0], x[0] + 2.5)))(X)
     np.testing.assert_allclose(gradient, [3.0, 0.0, 0.0])
+
+
+# --- lost in silence ---
+
+
+@found("the gradient of x[i][None] and of x[i][...] is 0")
+@pytest.mark.parametrize(
+    "widen",
+    [lambda s: s[None], lambda s: s[...], lambda s: s[None, None], lambda s: s[..., None]],
+    ids=["newaxis", "ellipsis", "two", "last"],
+)
+def test_newaxis_of_an_element(widen):
+    def f(x):
+        return np.sum(widen(x[1]) ** 3)
+
+    np.testing.assert_allclose(npgrad.grad(f)(X), [0.0, 12.0, 0.0])
+
+
+@found("an array of objects made under wrap holds plain numbers: the gradient is 0")
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda x: np.array([x[0], None], dtype=object),
+        lambda x: np.array([x[0], None]),
+        lambda x: np.asarray([x[0], x[1]], dtype=object),
+        lambda x: np.array([x[0], x[1]], dtype=object),
+    ],
+    ids=["none", "inferred", "asarray", "array"],
+)
+def test_arrays_of_objects_keep_the_gradient_or_refuse(make):
+    def f(x):
+        return make(x)[0] ** 2
+
+    try:
+        gradient = npgrad.grad(f)(X)
+    except npgrad.errors.NpgradError:
+        return
+    np.testing.assert_allclose(gradient, [2.0, 0.0, 0.0])
