@@ -172,8 +172,10 @@ def general(op: General, args: tuple[Any, ...], kwargs: dict[str, Any], frame: F
     here; every other case, and every error, takes `_general_slowly`.
     """
     slot_at = op.slot_at
-    if len(args) > len(slot_at) or op.sequence >= 0 or _MODE() is not None:
+    if len(args) > len(slot_at) or _MODE() is not None:
         return _general_slowly(op, args, kwargs, frame)
+    if op.sequence >= 0:
+        return _joined(op, args, kwargs, frame)
     values = op.template[:]
     nodes: list[Node | None] = [None] * len(op.arrays)
     plain = list(args)
@@ -252,6 +254,43 @@ def general(op: General, args: tuple[Any, ...], kwargs: dict[str, Any], frame: F
         values[op.arrays[0]] = None
         link(handle, args[0], op, tuple(values))
     return handle
+
+
+def _joined(op: General, args: tuple[Any, ...], kwargs: dict[str, Any], frame: FrameType) -> Any:
+    """`general` for a function of one sequence of arrays, such as concatenate and stack."""
+    simple = op.sequence == 0 and not op.arrays and args and type(args[0]) in (list, tuple)
+    if not simple or op.keeps((True,))[0] or op.keeps((True,))[-1]:
+        return _general_slowly(op, args, kwargs, frame)
+    values = op.template[:]
+    plain, nodes = [], []
+    for item in args[0]:
+        kind = type(item)
+        if kind is GradArray:
+            array, node = current(item)
+        elif kind is NDARRAY:
+            array, node = item, None
+        else:
+            return _general_slowly(op, args, kwargs, frame)
+        plain.append(array)
+        nodes.append(node)
+    for i, value in (
+        *enumerate(args[1:], 1),
+        *((op.place.get(k, -1), v) for k, v in kwargs.items()),
+    ):
+        known = type(value) in _SIMPLE and i > 0 and op.slot_at[i] == OPTION
+        if not known:
+            return _general_slowly(op, args, kwargs, frame)
+        values[i] = value
+    result = op.run(plain, *args[1:], **kwargs)
+    if type(result) is not NDARRAY or not any(node is not None for node in nodes):
+        return _general_slowly(op, args, kwargs, frame)
+    values[0] = None
+    described = [backend.describe(item) for item in plain]
+    values[-1] = Slots(tuple([d[0] for d in described]), tuple([d[1] for d in described]))
+    node = Node(
+        op, tuple(nodes), tuple(values), result.shape, result.dtype, frame.f_code, frame.f_lasti
+    )
+    return GradArray(result, node)
 
 
 def _plain_tuple(value: tuple[Any, ...]) -> bool:
