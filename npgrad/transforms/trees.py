@@ -13,7 +13,7 @@ from typing import Any
 
 from ..errors import NotDifferentiable
 from ..graph import backend
-from ..graph.array import GradArray, leaf, unwrap
+from ..graph.array import GradArray, current, leaf, unwrap
 from ..graph.node import Node
 
 NAMESPACE = "npgrad"
@@ -99,6 +99,8 @@ def _spec(value: Any) -> Any:
 def differentiable(value: Any, name: str) -> Any:
     """`value` as the array to differentiate with respect to; TypeError if it cannot be."""
     kind = type(value)
+    if (kind is backend.NDARRAY or kind in backend.GENERIC) and value.dtype.kind in "fc":
+        return value
     if kind is GradArray or kind is float or kind is complex:
         return value
     if kind is int:
@@ -124,15 +126,10 @@ class Argument:
     __slots__ = ("handles", "nodes", "rebuild", "recorded", "value")
 
     def __init__(self, value: Any, name: str) -> None:
-        if (
-            type(value) is list
-            or type(value) is tuple
-            or type(value) is dict
-            or not is_single(value)
-        ):
-            parts, self.rebuild = flatten(value)
-        else:
+        if type(value) is backend.NDARRAY or is_single(value):
             parts, self.rebuild = [value], _only
+        else:
+            parts, self.rebuild = flatten(value)
         self.handles = []
         self.nodes: list[Node] = []
         self.recorded = False
@@ -140,8 +137,6 @@ class Argument:
             part = differentiable(part, name)
             origin = None
             if type(part) is GradArray:
-                from ..graph.array import current
-
                 part, origin = current(part)
                 self.recorded = True
             handle = leaf(part, False, origin)
