@@ -105,7 +105,7 @@ def _names(scipy: bool) -> dict[Any, list[str]]:
     found: dict[Any, list[str]] = {}
     for prefix, module in _modules(scipy):
         public = getattr(module, "__all__", None) or [n for n in dir(module) if n[:1] != "_"]
-        for name in public:
+        for name in sorted(public):  # `np.__all__` comes from a set
             fun = getattr(module, name, None)
             if callable(fun) and not isinstance(fun, type):
                 found.setdefault(fun, []).append(prefix + name)
