@@ -456,3 +456,33 @@ def test_arrays_of_objects_keep_the_gradient_or_refuse(make):
     except npgrad.errors.NpgradError:
         return
     np.testing.assert_allclose(gradient, [2.0, 0.0, 0.0])
+
+
+@found("np.ascontiguousarray of a strided view does not copy once the view or its base was written")
+@pytest.mark.parametrize("write", ["base", "view"])
+def test_contiguous_copy_of_a_view_that_was_written(write):
+    def f(x):
+        y = x * 1.0
+        v = y[:, 1:]
+        if write == "base":
+            y *= 2.0
+        else:
+            v *= 2.0
+        w = np.ascontiguousarray(v)
+        y[1] = 3.0
+        return np.sum(w * w)
+
+    x = np.arange(6.0).reshape(2, 3) + 1.0
+    value, gradient = npgrad.value_and_grad(f)(x)
+    assert value == f(x) == 4.0 * (4.0 + 9.0 + 25.0 + 36.0)
+    np.testing.assert_allclose(gradient, 8.0 * x * [0.0, 1.0, 1.0])
+
+
+@found("np.ascontiguousarray and np.asfortranarray of a 0-d array have no axis; NumPy's have one")
+@pytest.mark.parametrize("contiguous", ["ascontiguousarray", "asfortranarray"])
+def test_contiguous_arrays_have_an_axis(contiguous):
+    def f(x):
+        return np.sum(getattr(np, contiguous)(np.sum(x))[0] ** 2)
+
+    assert f(X) == 36.0
+    np.testing.assert_allclose(npgrad.grad(f)(X), np.full(3, 12.0))
