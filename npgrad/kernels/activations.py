@@ -16,6 +16,7 @@ from npgrad.kernels._compile import njit
 from npgrad.kernels._threads import spread
 from npgrad.kernels.vector_math import erf as _erf
 from npgrad.kernels.vector_math import exp as _exp
+from npgrad.kernels.vector_math import gelu_erf_slope as _gelu_erf_slope
 from npgrad.kernels.vector_math import log1p as _log1p
 from npgrad.kernels.vector_math import sigmoid as _sigmoid
 
@@ -291,14 +292,8 @@ def _gelu_erf(start, stop, x, y):  # type: ignore[no-untyped-def]
 @_fast
 def _gelu_erf_grad(start, stop, g, x, out):  # type: ignore[no-untyped-def]
     g, x, out = g[start:stop], x[start:stop], out[start:stop]
-    one = x.dtype.type(1)
-    half = x.dtype.type(0.5)
-    root = x.dtype.type(ROOT_HALF)
-    scale = x.dtype.type(DENSITY)
     for i in range(g.size):
-        v = x[i]
-        density = scale * _exp(-half * v * v)
-        out[i] = g[i] * (half * (one + _erf(v * root)) + v * density)
+        out[i] = g[i] * _gelu_erf_slope(x[i])
 
 
 @_fast

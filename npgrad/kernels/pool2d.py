@@ -137,24 +137,45 @@ def _max(start, stop, x, window, y):  # type: ignore[no-untyped-def]
 
 @njit(fastmath={"nsz"})
 def _max_grad(start, stop, g, x, y, window, gx):  # type: ignore[no-untyped-def]
+    """Rows of windows: first the ties of each are counted, then each tie gets its share."""
     (kh, kw), (sh, sw), (ph, pw) = window
     height, width = x.shape[1:]
     zero = g.dtype.type(0)
+    one = g.dtype.type(1)
+    ties = np.empty(y.shape[2], g.dtype)
     for n in range(start, stop):
         gx[n] = 0
         for p in range(y.shape[1]):
             r0, r1 = _bounds(p, kh, sh, ph, height)
-            for q in range(y.shape[2]):
-                c0, c1 = _bounds(q, kw, sw, pw, width)
-                top = y[n, p, q]
-                ties = 0
-                for r in range(r0, r1):
-                    for c in range(c0, c1):
-                        ties += x[n, r, c] == top
-                share = g[n, p, q] / g.dtype.type(max(ties, 1))
-                for r in range(r0, r1):
-                    for c in range(c0, c1):
-                        gx[n, r, c] += share if x[n, r, c] == top else zero
+            tops = y[n, p]
+            line = g[n, p]
+            ties[:] = 0
+            for r in range(r0, r1):
+                for j in range(kw):
+                    q0 = max(0, -((j - pw) // sw))
+                    q1 = min(ties.size, (width - 1 - j + pw) // sw + 1)
+                    if q1 <= q0:
+                        continue
+                    count = ties[q0:q1]
+                    top = tops[q0:q1]
+                    seen = x[n, r, q0 * sw + j - pw :]
+                    for q in range(count.size):
+                        count[q] += one if seen[q * sw] == top[q] else zero
+            for q in range(ties.size):
+                # no tie at all: the maximum is NaN
+                ties[q] = line[q] / (ties[q] if ties[q] > zero else one)
+            for r in range(r0, r1):
+                for j in range(kw):
+                    q0 = max(0, -((j - pw) // sw))
+                    q1 = min(ties.size, (width - 1 - j + pw) // sw + 1)
+                    if q1 <= q0:
+                        continue
+                    share = ties[q0:q1]
+                    top = tops[q0:q1]
+                    seen = x[n, r, q0 * sw + j - pw :]
+                    to = gx[n, r, q0 * sw + j - pw :]
+                    for q in range(share.size):
+                        to[q * sw] += share[q] if seen[q * sw] == top[q] else zero
 
 
 @njit(fastmath={"contract", "nsz", "reassoc"})
