@@ -485,7 +485,9 @@ def one_hot(y: Any, index: tuple[int, ...]) -> Any:
 
 # -------------------------------------------------------------------------------- rules in use
 def differentiable(rule: Rule) -> bool:
-    """Whether `rule` promises a gradient."""
+    """Whether `rule` promises a gradient; stand-ins for SciPy have tests of their own."""
+    if str(getattr(rule.fun, "__module__", "")).startswith("npgrad.scipy"):
+        return False
     return rule.kind in {"elementwise", "linear", "bilinear", "reverse", "composed", "writes"}
 
 

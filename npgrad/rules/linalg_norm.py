@@ -52,8 +52,11 @@ def vector_direction(x: Array, y: Array, order: Any, axes: Axes) -> Array:
         return np.zeros_like(x)
     if abs(order) == math.inf:
         sizes = np.abs(x)  # compared with their own extreme: y may differ from it by a rounding
-        extreme = np.max if order > 0 else np.min
-        return shares(sizes == extreme(sizes, axis=axes, keepdims=True), axes, x) * sign(x)
+        if order > 0:
+            extreme = np.max(sizes, axis=axes, keepdims=True, initial=0)
+        else:
+            extreme = np.min(sizes, axis=axes, keepdims=True)
+        return shares(sizes == extreme, axes, x) * sign(x)
     # x/y |x/y|**(p - 2); the derivative of a power below the first is infinite at 0, and set to 0
     z, zero = x / safe(y), x == 0
     size = np.abs(z)
