@@ -17,7 +17,6 @@ from typing import Any
 from .graph import backend, modes
 from .graph.node import Leaf, Node, position
 from .graph.op import Op
-from .tape import _bytes
 
 
 @dataclass
@@ -88,7 +87,7 @@ class profile:  # noqa: N801 -- a context manager, named as `no_grad` is
         row.calls += 1
         row.forward += now - self._last
         row.result_bytes += _size(value)
-        row.kept_bytes += _bytes(node.kept)
+        row.kept_bytes += _kept(node.kept)
         if not isinstance(node.op, _Measured):
             node.op = _Measured(node.op, row, self)
         self._last = time.perf_counter()
@@ -182,6 +181,13 @@ def _size(value: Any) -> int:
     if isinstance(value, (tuple, list)):
         return sum(map(_size, value))
     return int(getattr(value, "nbytes", 0)) if backend.is_array(value) else 8 * (value is not None)
+
+
+def _kept(kept: Any) -> int:
+    """The bytes of the arrays that a node keeps; one kept by two nodes counts twice."""
+    if isinstance(kept, (tuple, list)):
+        return sum(map(_kept, kept))
+    return int(getattr(kept, "nbytes", 0)) if backend.is_array(kept) else 0
 
 
 def _time(seconds: float) -> str:

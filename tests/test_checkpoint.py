@@ -185,6 +185,20 @@ def test_an_argument_written_to_afterwards_keeps_its_old_value_for_the_second_ru
     np.testing.assert_allclose(npgrad.grad(f)(X), 2 * X)
 
 
+def test_buffers_that_the_function_makes():
+    def filled(x):
+        out = np.zeros(3)
+        for i in range(3):
+            out[i] = x[i] ** 2
+        return out
+
+    got = npgrad.grad(lambda x: np.sum(npgrad.checkpoint(filled)(x) * Y))(X)
+    np.testing.assert_allclose(got, 2 * X * Y)
+    # The second run happens when the wrapped call is over.
+    _, pull = npgrad.vjp(lambda x: npgrad.checkpoint(filled)(x), X)
+    np.testing.assert_allclose(pull(Y)[0], 2 * X * Y)
+
+
 def test_zero_times_infinity():
     f = npgrad.checkpoint(lambda x: np.sqrt(x))
     got = npgrad.grad(lambda x: np.sum(np.where(x > 0, f(x), 0.0)))(np.array([0.0, 4.0]))

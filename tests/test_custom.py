@@ -348,6 +348,22 @@ def test_the_result_may_be_the_argument_or_a_view_of_it():
     np.testing.assert_allclose(gradient, Y[::-1])
 
 
+def test_its_own_buffers_are_plain_inside_a_differentiated_function():
+    seen = []
+
+    @npgrad.primitive
+    def squares(x):
+        out = np.zeros(x.size)
+        seen.append(type(out))
+        out[:] = x**2
+        return out
+
+    squares.defvjp(lambda ans, x: lambda g: 2 * g * x)
+    np.testing.assert_allclose(npgrad.grad(lambda x: np.sum(squares(x)))(X), 2 * X)
+    npgrad.grad(lambda x: np.sum(x * squares(Y)))(X)  # nothing recorded is passed
+    assert set(seen) == {np.ndarray}
+
+
 def test_float32_is_kept():
     p = npgrad.primitive(np.sin).defvjp(lambda ans, x: lambda g: g * np.cos(x).astype(float))
     got = npgrad.grad(lambda x: np.sum(p(x)))(X.astype(np.float32))

@@ -400,6 +400,13 @@ def test_jacobians_of_odd_shapes(shape):
     np.testing.assert_allclose(np.reshape(h, (x.size, x.size)), 6 * np.eye(x.size))
 
 
+def test_the_jacobian_of_a_number_is_a_number():
+    for transform in (npgrad.jacobian, npgrad.jacrev, npgrad.jacfwd):
+        got = transform(lambda x: x**2)(3.0)
+        assert type(got) is np.float64 and got == 6.0
+    assert type(npgrad.hessian(lambda x: x**3)(3.0)) is np.float64
+
+
 def test_hessians_of_several_arguments():
     f = lambda x, y: np.sum(x**2 * y)
     (xx, xy), (yx, yy) = npgrad.hessian(f, (0, 1))(X, Y)

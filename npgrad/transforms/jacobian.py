@@ -116,9 +116,14 @@ def _reverse_block(linear: _Linear, k: int, chunk: int | None, update: Any) -> l
             part.append(found)
         update(stop - start)
     return [
-        (part[0] if len(part) == 1 else np.concatenate(part)).reshape(shape + leaf.shape)
+        _shaped(part[0] if len(part) == 1 else np.concatenate(part), shape + leaf.shape)
         for part, leaf in zip(parts, linear.inputs, strict=True)
     ]
+
+
+def _shaped(block: Any, shape: tuple[int, ...]) -> Any:
+    """`block` reshaped; a number, as NumPy gives one, for no axes."""
+    return block.reshape(shape) if shape else block.reshape(())[()]
 
 
 def _zeros(shape: tuple[int, ...], leaf: Any, recorded: bool) -> Any:
@@ -199,7 +204,7 @@ def _by_forward(linear: _Linear, single: bool, chunk: int | None, progress: bool
                 block.append(_zeros(shape, leaf, linear.recorded))
                 continue
             joined = column[0] if len(column) == 1 else np.concatenate(column)
-            block.append(np.moveaxis(joined, 0, -1).reshape(shape + leaf.shape))
+            block.append(_shaped(np.moveaxis(joined, 0, -1), shape + leaf.shape))
     return _assemble(linear, blocks, single)
 
 
