@@ -4,15 +4,14 @@
     gx = w r (g - mean(g) - (x - mean) r**2 mean(g (x - mean)))
     gw = sum of g (x - mean) r                    gb = sum of g
 
-The array is (n, c, ...). Sums over the batch are taken in parts, one for each image where a channel
-has many positions, one for a chunk of images where it has few; the parts depend on the shape alone
-and are added in float64. A part's variance is taken about its own mean, and parts are joined by the
-formula of T. Chan, G. Golub and R. LeVeque (1979): one pass over memory, and no cancellation.
+The array is (n, c, ...). Where a channel has many positions one item is a channel: its passes find
+it in the cache, and the sums of its images are added in float64. Where it has few, images are rows,
+and sums are taken over chunks of rows, which depend on the shape alone; a chunk's variance is taken
+about its own mean, and chunks are joined in float64 by the formula of T. Chan, G. Golub and
+R. LeVeque (1979): one pass over memory, and no cancellation.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 
@@ -144,109 +143,105 @@ def _row_grad(start, stop, g, x, mean, scale, slope, level, gx):  # type: ignore
 
 
 @njit(fastmath={"reassoc", "contract", "nsz"})
-def _piece_moments(start, stop, x, means, squares):  # type: ignore[no-untyped-def]
-    """The same for the rows ``start <= n c + k < stop`` of x (n c, positions), each by itself."""
-    inverse = x.dtype.type(1) / x.dtype.type(x.shape[1])
-    for i in range(start, stop):
-        row = x[i]
-        total = x.dtype.type(0)
+def _channel_moments(x, c, eps):  # type: ignore[no-untyped-def]
+    """Mean (as x has it, and in float64) and r of channel c of x (n, channels, positions)."""
+    n, _, positions = x.shape
+    total = 0.0
+    for i in range(n):
+        row = x[i, c]
+        part = x.dtype.type(0)
         for j in range(row.size):
-            total += row[j]
-        total *= inverse
-        square = x.dtype.type(0)
+            part += row[j]
+        total += part
+    mean = total / (n * positions)
+    near = x.dtype.type(mean)
+    square = 0.0
+    for i in range(n):
+        row = x[i, c]
+        part = x.dtype.type(0)
         for j in range(row.size):
-            d = row[j] - total
-            square += d * d
-        means[i] = total
-        squares[i] = square
+            d = row[j] - near
+            part += d * d
+        square += part
+    variance = square / (n * positions) - (mean - near) ** 2
+    return near, mean, 1 / np.sqrt(variance + eps)
 
 
 @njit(fastmath={"reassoc", "contract", "nsz"})
-def _piece_sums(start, stop, g, x, mean, sums):  # type: ignore[no-untyped-def]
-    channels = mean.size
-    for i in range(start, stop):
-        row = x[i]
-        gi = g[i]
-        m = mean[i % channels]
-        first = x.dtype.type(0)
-        second = x.dtype.type(0)
-        for j in range(row.size):
-            first += gi[j] * (row[j] - m)
-            second += gi[j]
-        sums[0, i] = first
-        sums[1, i] = second
+def _channels(start, stop, x, weight, bias, eps, y):  # type: ignore[no-untyped-def]
+    """Channels ``start <= c < stop``: passes over one channel find it in the cache."""
+    for c in range(start, stop):
+        near, mean, r = _channel_moments(x, c, eps)
+        a = x.dtype.type(weight[c] * r)
+        b = x.dtype.type(bias[c] + (near - mean) * weight[c] * r)
+        for i in range(x.shape[0]):
+            row = x[i, c]
+            out = y[i, c]
+            for j in range(row.size):
+                out[j] = (row[j] - near) * a + b
 
 
-@njit(fastmath={"contract", "nsz"})
-def _piece_apply(start, stop, x, mean, scale, shift, y):  # type: ignore[no-untyped-def]
-    channels = mean.size
-    for i in range(start, stop):
-        row = x[i]
-        out = y[i]
-        m = mean[i % channels]
-        a = scale[i % channels]
-        b = shift[i % channels]
-        for j in range(row.size):
-            out[j] = (row[j] - m) * a + b
+@njit(fastmath={"reassoc", "contract", "nsz"})
+def _channels_grad(start, stop, g, x, weight, eps, gx, gw, gb):  # type: ignore[no-untyped-def]
+    """Channels ``start <= c < stop``; float64 sums of the images' sums."""
+    count = x.shape[0] * x.shape[2]
+    for c in range(start, stop):
+        near, mean, r = _channel_moments(x, c, eps)
+        first = 0.0
+        second = 0.0
+        for i in range(x.shape[0]):
+            row = x[i, c]
+            gi = g[i, c]
+            a = x.dtype.type(0)
+            b = x.dtype.type(0)
+            for j in range(row.size):
+                a += gi[j] * (row[j] - near)
+                b += gi[j]
+            first += a
+            second += b
+        first -= second * (mean - near)
+        gw[c] = first * r
+        gb[c] = second
+        scale = weight[c] * r
+        slope = x.dtype.type(-scale * r * r * first / count)
+        level = x.dtype.type(
+            -scale * second / count + scale * r * r * first / count * (mean - near)
+        )
+        steep = x.dtype.type(scale)
+        for i in range(x.shape[0]):
+            row = x[i, c]
+            gi = g[i, c]
+            out = gx[i, c]
+            for j in range(row.size):
+                out[j] = steep * gi[j] + slope * (row[j] - near) + level
 
 
-@njit(fastmath={"contract", "nsz"})
-def _piece_grad(start, stop, g, x, mean, scale, slope, level, gx):  # type: ignore[no-untyped-def]
-    channels = mean.size
-    for i in range(start, stop):
-        row = x[i]
-        gi = g[i]
-        out = gx[i]
-        m = mean[i % channels]
-        a = scale[i % channels]
-        s = slope[i % channels]
-        b = level[i % channels]
-        for j in range(row.size):
-            out[j] = a * gi[j] + s * (row[j] - m) + b
-
-
-class _Layout:
-    """How an array is cut: rows of whole images, or pieces of one image and channel."""
+class _Rows:
+    """How an array of few positions a channel is cut: rows of whole images, in chunks."""
 
     def __init__(self, x: Array) -> None:
         self.n, self.channels = x.shape[:2]
         self.positions = x.size // (self.n * self.channels)
-        self.pieces = self.positions >= LONG
-        width = self.positions if self.pieces else self.channels * self.positions
-        self.shape = (x.size // width, width)
-        self.chunks = self.n if self.pieces else chunk_count(self.n, x.size)
-        self.chunk = -(-self.n // self.chunks)
-        # the last chunks can be empty: 65 rows in 32 chunks of 3
+        self.width = self.channels * self.positions
+        self.chunk = -(-self.n // chunk_count(self.n, x.size))
+        # fewer than asked for where the last would be empty: 65 rows in chunks of 3
         self.chunks = -(-self.n // self.chunk)
-        self.cost = width * 0.4
-
-    def spread(self, row: Any, piece: Any, *args: Any) -> None:
-        """Run over rows or pieces."""
-        spread(piece if self.pieces else row, self.shape[0], self.cost, *args)
+        self.cost = self.width * 0.4
 
     def columns(self, v: Array) -> Array:
         """Numbers of channels as the kernels read them."""
-        return v if self.pieces else np.repeat(v, self.positions)
+        return np.repeat(v, self.positions)
 
     def moments(self, x: Array) -> tuple[Array, Array]:
-        """Mean and variance of each channel, in float64."""
-        width = self.channels if self.pieces else self.shape[1]
-        means, squares = np.empty((2, self.chunks, width), x.dtype)
-        if self.pieces:
-            spread(_piece_moments, len(x), self.cost, x, means.reshape(-1), squares.reshape(-1))
-        else:
-            block = max(4, BLOCK // self.shape[1])
-            cost = self.cost * self.chunk * 2
-            spread(_row_moments, self.chunks, cost, self.chunk, block, x, means, squares)
-        return self._join(means.astype(np.float64), squares.astype(np.float64))
-
-    def _join(self, means: Array, squares: Array) -> tuple[Array, Array]:
-        """The moments of the whole from those of its parts."""
-        inner = self.positions if self.pieces else 1
-        counts = np.minimum(self.chunk, self.n - self.chunk * np.arange(self.chunks)) * inner
-        counts = np.broadcast_to(counts[:, None], means.shape)
-        shape = (self.chunks, self.channels, -1)
-        means, squares, counts = (a.reshape(shape) for a in (means, squares, counts))
+        """Mean and variance of each channel, in float64, from those of the parts."""
+        means, squares = np.empty((2, self.chunks, self.width), x.dtype)
+        block = max(4, BLOCK // self.width)
+        cost = self.cost * self.chunk * 2
+        spread(_row_moments, self.chunks, cost, self.chunk, block, x, means, squares)
+        shape = (self.chunks, self.channels, self.positions)
+        means, squares = (a.astype(np.float64).reshape(shape) for a in (means, squares))
+        counts = np.minimum(self.chunk, self.n - self.chunk * np.arange(self.chunks))
+        counts = counts[:, None, None]
         total = self.n * self.positions
         mean = (means * counts).sum((0, 2)) / total
         between = (counts * (means - mean[:, None]) ** 2).sum((0, 2))
@@ -254,14 +249,10 @@ class _Layout:
 
     def sums(self, g: Array, x: Array, mean: Array) -> tuple[Array, Array]:
         """Sums of ``g (x - mean)`` and of g, of each channel, in float64."""
-        if self.pieces:
-            sums = np.empty((2, len(x)), x.dtype)
-            spread(_piece_sums, len(x), self.cost * 1.5, g, x, mean, sums)
-        else:
-            sums = np.empty((2, self.chunks, self.shape[1]), x.dtype)
-            cost = self.cost * self.chunk * 1.5
-            spread(_row_sums, self.chunks, cost, self.chunk, g, x, mean, sums)
-        parts = sums.reshape(2, self.chunks, self.channels, -1)
+        sums = np.empty((2, self.chunks, self.width), x.dtype)
+        cost = self.cost * self.chunk * 1.5
+        spread(_row_sums, self.chunks, cost, self.chunk, g, x, mean, sums)
+        parts = sums.reshape(2, self.chunks, self.channels, self.positions)
         first, second = parts.sum((1, 3), dtype=np.float64)
         return first, second
 
@@ -270,13 +261,19 @@ def batch_norm(x: Array, weight: Array, bias: Array, eps: float) -> Array:
     """Each channel normalised over the batch and all positions; then ``weight`` and ``bias``."""
     if not usable(x, weight, bias):
         return batch_norm_reference(x, weight, bias, eps)
-    layout = _Layout(x)
-    x2 = np.ascontiguousarray(x).reshape(layout.shape)
+    rows = _Rows(x)
     y = np.empty(x.shape, x.dtype)
-    mean, variance = layout.moments(x2)
+    if rows.positions >= LONG:
+        shape = (rows.n, rows.channels, rows.positions)
+        arrays = np.ascontiguousarray(x).reshape(shape), weight, bias, float(eps), y.reshape(shape)
+        spread(_channels, rows.channels, x.size / rows.channels * 0.6, *arrays)
+        return y
+    x2 = np.ascontiguousarray(x).reshape(rows.n, -1)
+    mean, variance = rows.moments(x2)
     scale = weight / np.sqrt(variance + eps)
-    three = (layout.columns(v.astype(x.dtype)) for v in (mean, scale, bias))
-    layout.spread(_row_apply, _piece_apply, x2, *three, y.reshape(x2.shape))
+    near = mean.astype(x.dtype)
+    three = (rows.columns(v.astype(x.dtype)) for v in (near, scale, bias + (near - mean) * scale))
+    spread(_row_apply, rows.n, rows.cost, x2, *three, y.reshape(x2.shape))
     return y
 
 
@@ -284,19 +281,26 @@ def batch_norm_grad(g: Array, x: Array, weight: Array, eps: float) -> tuple[Arra
     """The cotangents of x, weight and bias from `g`, that of the output."""
     if not usable(x, g, weight) or g.shape != x.shape:
         return batch_norm_grad_reference(g, x, weight, eps)
-    layout = _Layout(x)
-    x2 = np.ascontiguousarray(x).reshape(layout.shape)
-    g2 = np.ascontiguousarray(g).reshape(layout.shape)
+    rows = _Rows(x)
     gx = np.empty(x.shape, x.dtype)
-    mean, variance = layout.moments(x2)
+    if rows.positions >= LONG:
+        shape = (rows.n, rows.channels, rows.positions)
+        gw, gb = np.empty(rows.channels, x.dtype), np.empty(rows.channels, x.dtype)
+        g3, x3 = (np.ascontiguousarray(a).reshape(shape) for a in (g, x))
+        arrays = g3, x3, weight, float(eps), gx.reshape(shape), gw, gb
+        spread(_channels_grad, rows.channels, x.size / rows.channels, *arrays)
+        return gx, gw, gb
+    g2, x2 = (np.ascontiguousarray(a).reshape(rows.n, -1) for a in (g, x))
+    mean, variance = rows.moments(x2)
     r = 1 / np.sqrt(variance + eps)
-    columns = layout.columns(mean.astype(x.dtype))
-    first, second = layout.sums(g2, x2, columns)
+    near = mean.astype(x.dtype)
+    columns = rows.columns(near)
+    first, second = rows.sums(g2, x2, columns)
     # the mean that was subtracted is the rounded one: put back what its rounding moved
-    first -= second * (mean - mean.astype(x.dtype))
-    count = layout.n * layout.positions
+    first -= second * (mean - near)
+    count = rows.n * rows.positions
     scale = weight * r
-    four = (scale, -scale * r * r * first / count, -scale * second / count)
-    arrays = (layout.columns(v.astype(x.dtype)) for v in four)
-    layout.spread(_row_grad, _piece_grad, g2, x2, columns, *arrays, gx.reshape(x2.shape))
+    three = (scale, -scale * r * r * first / count, -scale * second / count)
+    arrays = tuple(rows.columns(v.astype(x.dtype)) for v in three)
+    spread(_row_grad, rows.n, rows.cost, g2, x2, columns, *arrays, gx.reshape(x2.shape))
     return gx, (first * r).astype(x.dtype), second.astype(x.dtype)
