@@ -486,7 +486,8 @@ def one_hot(y: Any, index: tuple[int, ...]) -> Any:
 # -------------------------------------------------------------------------------- rules in use
 def differentiable(rule: Rule) -> bool:
     """Whether `rule` promises a gradient; stand-ins for SciPy have tests of their own."""
-    if str(getattr(rule.fun, "__module__", "")).startswith("npgrad.scipy"):
+    home = "" if isinstance(rule.fun, np.ufunc) else str(getattr(rule.fun, "__module__", ""))
+    if home.startswith(("npgrad.scipy", "scipy")):
         return False
     return rule.kind in {"elementwise", "linear", "bilinear", "reverse", "composed", "writes"}
 
