@@ -1,0 +1,164 @@
+"""``scipy.interpolate``: the cubic spline; other names are SciPy's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.interpolate as original
+
+from ._declare import array_of, is_recorded, plain, refuse
+from .linalg import solve_banded
+
+Array = Any
+
+__all__ = ["CubicSpline"]
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(original, name)
+
+
+class CubicSpline:
+    """SciPy's ``CubicSpline``, differentiable in knots, values and the points it is asked at.
+
+    Parameters
+    ----------
+    x, y, axis, bc_type, extrapolate
+        SciPy's. With recorded `x` or `y` the boundary conditions are "not-a-knot", "natural",
+        "clamped", or a pair of ``(order, value)``; "periodic" needs plain values.
+
+    Examples
+    --------
+    >>> import numpy as np, npgrad
+    >>> x = np.arange(4.0)
+    >>> f = lambda y: npgrad.scipy.interpolate.CubicSpline(x, y)(1.5)
+    >>> npgrad.grad(f)(x ** 2) * 16
+    array([-1.,  9.,  9., -1.])
+    """
+
+    def __init__(
+        self, x: Any, y: Any, axis: int = 0, bc_type: Any = "not-a-knot", extrapolate: Any = None
+    ) -> None:
+        ends = bc_type[0:2] if isinstance(bc_type, (tuple, list)) else ()
+        self._recorded = is_recorded([x, y]) or is_recorded(list(ends))
+        # SciPy checks its arguments, and answers for whatever is plain
+        self._plain = original.CubicSpline(
+            plain(x), plain(array_of(y)), axis, plain(bc_type), extrapolate
+        )
+        self.axis = axis
+        self.extrapolate = self._plain.extrapolate
+        if not self._recorded:
+            self.x, self.c = self._plain.x, self._plain.c
+            return
+        if isinstance(bc_type, str) and bc_type == "periodic":
+            raise refuse("interpolate.CubicSpline", "with bc_type='periodic'")
+        self.x = array_of(x)
+        self.c = _coefficients(self.x, np.moveaxis(array_of(y), axis, 0), bc_type)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or self._recorded:
+            raise AttributeError(f"npgrad.scipy.interpolate.CubicSpline has no {name!r} here")
+        return getattr(self._plain, name)
+
+    def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
+        """The spline's `nu`-th derivative at `x`."""
+        if not (self._recorded or is_recorded(x)):
+            return self._plain(x, nu, extrapolate)
+        wide = self.extrapolate if extrapolate is None else extrapolate
+        x, knots, points = array_of(x), plain(self.x), plain(array_of(x))
+        if isinstance(wide, str):
+            period = self.x[-1] - self.x[0]
+            x = x - np.floor((points - knots[0]) / (knots[-1] - knots[0])) * period
+            points = plain(x)
+        at = np.clip(np.searchsorted(knots, points, side="right") - 1, 0, len(knots) - 2)
+        distance = x - self.x[at]
+        ones = (1,) * (self.c.ndim - 2)
+        distance = np.reshape(distance, distance.shape + ones)
+        total: Any = None
+        for power in range(3, nu - 1, -1):
+            factor = float(np.prod(np.arange(power - nu + 1, power + 1)))
+            part = factor * self.c[3 - power][at]
+            total = part if total is None else total * distance + part
+        if total is None:
+            total = 0 * self.c[3][at]
+        if not wide:
+            outside = (points < knots[0]) | (points > knots[-1])
+            total = np.where(np.reshape(outside, outside.shape + ones), np.nan, total)
+        if self.axis % (self.c.ndim - 1) == 0:
+            return total
+        places = tuple(range(points.ndim))
+        goal = self.axis % (self.c.ndim - 1)
+        return np.moveaxis(total, places, tuple(goal + i for i in places))
+
+
+def _end(bc: Any) -> tuple[int, Any]:
+    """A boundary condition as (order, value); order 0 stands for not-a-knot."""
+    if isinstance(bc, str):
+        found = {"not-a-knot": (0, 0.0), "clamped": (1, 0.0), "natural": (2, 0.0)}.get(bc)
+        if found is None:
+            raise refuse("interpolate.CubicSpline", f"with the boundary condition {bc!r}")
+        return found
+    return int(bc[0]), bc[1]
+
+
+def _coefficients(x: Array, y: Array, bc_type: Any) -> Array:
+    """SciPy's ``c``: a tridiagonal system for the slopes at the knots (de Boor 1978, IV)."""
+    pair = (bc_type, bc_type) if isinstance(bc_type, str) else bc_type
+    (first, v0), (last, v1) = _end(pair[0]), _end(pair[1])
+    n = x.shape[0]
+    tail = y.shape[1:]
+    y = np.reshape(y, (n, -1))
+    flat = [np.reshape(np.broadcast_to(array_of(v), tail), (1, -1)) for v in (v0, v1)]
+    h = np.diff(x)
+    wide = h[:, None]
+    slope = np.diff(y, axis=0) / wide
+    if n == 2:
+        # not-a-knot with two knots is a straight line at that end, as in SciPy
+        if first == 0:
+            first, flat[0] = 1, slope[:1]
+        if last == 0:
+            last, flat[1] = 1, slope[-1:]
+    if n == 3 and first == 0 and last == 0:
+        # one parabola through three points: its slopes at the knots
+        curve = (slope[1:] - slope[:1]) / (x[2] - x[0])
+        s = np.concatenate(
+            (slope[:1] - curve * h[0], slope[:1] + curve * h[0], slope[1:] + curve * h[1])
+        )
+        return _hermite(s, slope, y, wide, tail)
+    inner = 3 * (wide[1:] * slope[:-1] + wide[:-1] * slope[1:])
+    d0, u0, b0 = _condition(first, flat[0], h, slope, x, False)
+    d1, u1, b1 = _condition(last, flat[1], h[::-1], slope[::-1], x[::-1], True)
+    one = np.zeros_like(h[:1])
+    bands = np.stack(
+        [
+            np.concatenate((one, u0, h[:-1])),
+            np.concatenate((d0, 2 * (h[:-1] + h[1:]), d1)),
+            np.concatenate((h[1:], u1, one)),
+        ]
+    )
+    s = solve_banded((1, 1), bands, np.concatenate((b0, inner, b1)))
+    return _hermite(s, slope, y, wide, tail)
+
+
+def _condition(
+    order: int, value: Array, h: Array, slope: Array, x: Array, reversed_: bool
+) -> tuple[Array, Array, Array]:
+    """The first row of the system: its diagonal, the entry beside it, the right-hand side."""
+    zero = np.zeros_like(h[:1])
+    if order == 1:
+        return zero + 1, zero, value + np.zeros_like(slope[:1])
+    if order == 2:
+        sign = 0.5 if reversed_ else -0.5
+        right = sign * value * h[0] ** 2 + 3 * slope[:1] * h[0]
+        return 2 * h[:1], h[:1], right
+    span = np.abs(x[2] - x[0])
+    right = ((h[0] + 2 * span) * h[1] * slope[:1] + h[0] ** 2 * slope[1:2]) / span
+    return h[1:2], np.reshape(span, (1,)), right
+
+
+def _hermite(s: Array, slope: Array, y: Array, wide: Array, tail: tuple[int, ...]) -> Array:
+    """The powers of each interval from values and slopes at its ends."""
+    t = (s[:-1] + s[1:] - 2 * slope) / wide
+    c = np.stack([t / wide, (slope - s[:-1]) / wide - t, s[:-1], y[:-1]])
+    return np.reshape(c, (4, c.shape[1], *tail))

@@ -1,0 +1,11 @@
+"""``scipy.spatial``: the distances have stand-ins; other names are SciPy's."""
+
+from typing import Any
+
+import scipy.spatial as original
+
+from . import distance as distance
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(original, name)

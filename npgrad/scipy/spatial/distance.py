@@ -1,0 +1,191 @@
+"""``scipy.spatial.distance``: cdist, pdist and distances of two vectors; other names are SciPy's.
+
+Where two points meet, a distance that has a kink there has gradient 0, as a norm has. Metrics:
+euclidean, sqeuclidean, cityblock, chebyshev, minkowski, cosine, correlation, seuclidean,
+mahalanobis, canberra, braycurtis. SciPy computes in double precision; recorded float32 arrays stay
+in single.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.spatial.distance as original
+
+from ...table import reverse
+from .._declare import array_of, operation, refuse, stand_in
+
+Array = Any
+
+__all__ = ["cdist", "pdist"]
+
+
+# ------------------------------------------------------------------------- Euclidean, by products
+@operation("scipy.spatial.distance.cdist")
+def _euclidean(xa: Array, xb: Array, squared: bool) -> Array:
+    metric = "sqeuclidean" if squared else "euclidean"
+    return original.cdist(xa, xb, metric).astype(np.result_type(xa.dtype, xb.dtype))
+
+
+def _weights(g: Array, y: Array, squared: bool) -> Array:
+    """What multiplies the difference of two points: 2 g, or g / y and 0 where they meet."""
+    if squared:
+        return 2 * g
+    apart = y > 0
+    return np.where(apart, g / np.where(apart, y, 1), 0)
+
+
+def _first(g: Array, xa: Array, xb: Array, y: Array, squared: bool) -> Array:
+    """The sum over b of w (a - b), without an array of all differences."""
+    w = _weights(g, y, squared)
+    return np.sum(w, axis=1)[:, None] * xa - w @ xb
+
+
+def _second(g: Array, xa: Array, xb: Array, y: Array, squared: bool) -> Array:
+    return _first(g.T, xb, xa, y.T, squared)
+
+
+def _push_first(g: Array, xa: Array, xb: Array, y: Array, squared: bool) -> Array:
+    """w (a - b) . da."""
+    along = np.sum(g * xa, axis=1)[:, None] - g @ xb.T
+    return along * _weights(np.ones_like(y), y, squared)
+
+
+def _push_second(g: Array, xa: Array, xb: Array, y: Array, squared: bool) -> Array:
+    return _push_first(g, xb, xa, y.T, squared).T
+
+
+reverse(_euclidean, {"xa": _first, "xb": _second}, {"xa": _push_first, "xb": _push_second})
+
+
+# ----------------------------------------------------------------------------- by all differences
+def _apart(xa: Array, xb: Array) -> Array:
+    return xa[:, None, :] - xb[None, :, :]
+
+
+def _rooted(total: Array) -> Array:
+    """The square root, with gradient 0 at 0."""
+    positive = total > 0
+    return np.where(positive, np.sqrt(np.where(positive, total, 1)), 0)
+
+
+def _minkowski(xa: Array, xb: Array, p: Any = 2, w: Any = None) -> Array:
+    size = np.abs(_apart(xa, xb))
+    if p == np.inf:
+        return np.max(size, axis=-1)
+    terms = size**p if w is None else array_of(w) * size**p
+    total = np.sum(terms, axis=-1)
+    positive = total > 0
+    return np.where(positive, np.where(positive, total, 1) ** (1 / p), 0)
+
+
+def _cosine(xa: Array, xb: Array) -> Array:
+    lengths = np.sqrt(np.sum(xa * xa, axis=1))[:, None] * np.sqrt(np.sum(xb * xb, axis=1))
+    return 1 - (xa @ xb.T) / lengths
+
+
+def _correlation(xa: Array, xb: Array) -> Array:
+    return _cosine(xa - np.mean(xa, axis=1, keepdims=True), xb - np.mean(xb, axis=1, keepdims=True))
+
+
+def _standardized(xa: Array, xb: Array, V: Any = None) -> Array:
+    if V is None:
+        V = np.var(np.concatenate((xa, xb)), axis=0, ddof=1)
+    return _rooted(np.sum(_apart(xa, xb) ** 2 / array_of(V), axis=-1))
+
+
+def _inverse_covariance(x: Array) -> Array:
+    """As SciPy's default for mahalanobis; NumPy's covariance is in double precision."""
+    return np.linalg.inv(np.cov(x.T)).T.astype(x.dtype)
+
+
+def _mahalanobis(xa: Array, xb: Array, VI: Any = None) -> Array:
+    if VI is None:
+        VI = _inverse_covariance(np.concatenate((xa, xb)))
+    apart = _apart(xa, xb)
+    return _rooted(np.sum((apart @ array_of(VI)) * apart, axis=-1))
+
+
+def _canberra(xa: Array, xb: Array) -> Array:
+    size = np.abs(xa)[:, None, :] + np.abs(xb)[None, :, :]
+    some = size > 0
+    return np.sum(np.where(some, np.abs(_apart(xa, xb)) / np.where(some, size, 1), 0), axis=-1)
+
+
+def _braycurtis(xa: Array, xb: Array) -> Array:
+    both = np.sum(np.abs(xa[:, None, :] + xb[None, :, :]), axis=-1)
+    return np.sum(np.abs(_apart(xa, xb)), axis=-1) / both
+
+
+METRICS: dict[str, Callable[..., Array]] = {
+    "euclidean": lambda xa, xb: _euclidean(xa, xb, False),
+    "sqeuclidean": lambda xa, xb: _euclidean(xa, xb, True),
+    "cityblock": lambda xa, xb: np.sum(np.abs(_apart(xa, xb)), axis=-1),
+    "chebyshev": lambda xa, xb: np.max(np.abs(_apart(xa, xb)), axis=-1),
+    "minkowski": _minkowski,
+    "cosine": _cosine,
+    "correlation": _correlation,
+    "seuclidean": _standardized,
+    "mahalanobis": _mahalanobis,
+    "canberra": _canberra,
+    "braycurtis": _braycurtis,
+}
+
+
+def _computed(xa: Array, xb: Array, metric: Any, out: Any, keywords: dict[str, Any]) -> Array:
+    if out is not None:
+        raise refuse("spatial.distance", "with out=")
+    name = metric if isinstance(metric, str) else getattr(metric, "__name__", "a function")
+    if name not in METRICS:
+        raise refuse("spatial.distance", f"for the metric {name!r}")
+    keywords = {key: value for key, value in keywords.items() if value is not None}
+    if "w" in keywords and name != "minkowski":
+        raise refuse("spatial.distance", f"with weights for the metric {name!r}")
+    return METRICS[name](xa, xb, **keywords)
+
+
+@stand_in(original.cdist)
+def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, out: Any = None, **kwargs: Any) -> Any:
+    """SciPy's ``cdist``: the distance of each row of `XA` to each of `XB`.
+
+    Examples
+    --------
+    >>> import numpy as np, npgrad
+    >>> cdist = npgrad.scipy.spatial.distance.cdist
+    >>> npgrad.grad(lambda x: cdist(x, np.zeros((1, 2))).sum())(np.array([[3.0, 4.0]]))
+    array([[0.6, 0.8]])
+    """
+    return _computed(array_of(XA), array_of(XB), metric, out, kwargs)
+
+
+@stand_in(original.pdist)
+def pdist(X: Any, metric: Any = "euclidean", *, out: Any = None, **kwargs: Any) -> Any:
+    """SciPy's ``pdist``: the distances of the rows of `X`, as the upper triangle's entries."""
+    X = array_of(X)
+    if metric == "seuclidean" and kwargs.get("V") is None:
+        kwargs["V"] = np.var(X, axis=0, ddof=1)
+    if metric == "mahalanobis" and kwargs.get("VI") is None:
+        kwargs["VI"] = _inverse_covariance(X)
+    return _computed(X, X, metric, out, kwargs)[np.triu_indices(X.shape[0], 1)]
+
+
+def _pair(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
+    """A distance of two vectors by `cdist`."""
+
+    def body(u: Any, v: Any, *args: Any, **kwargs: Any) -> Any:
+        names = {"minkowski": ("p", "w"), "seuclidean": ("V",), "mahalanobis": ("VI",)}
+        kwargs.update(zip(names.get(name, ("w",)), args, strict=False))
+        return _computed(array_of(u)[None], array_of(v)[None], name, None, kwargs)[0, 0]
+
+    body.__name__ = name
+    body.__doc__ = f"SciPy's ``{name}``, the distance of two vectors."
+    return stand_in(original)(body)
+
+
+_PAIRS = {name: _pair(name, getattr(original, name)) for name in METRICS}
+
+
+def __getattr__(name: str) -> Any:
+    return _PAIRS[name] if name in _PAIRS else getattr(original, name)

@@ -1,0 +1,209 @@
+"""spatial, ndimage, sparse and interpolate against SciPy's functions and differences of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.interpolate as splines
+import scipy.ndimage as images
+import scipy.spatial.distance as distances
+from scipy import sparse
+
+import npgrad
+from npgrad.scipy import interpolate, ndimage
+from npgrad.scipy import sparse as our_sparse
+from npgrad.scipy.spatial import distance
+from tests.scipy.checks import check
+
+RNG = np.random.default_rng(8)
+A, B = RNG.normal(size=(6, 3)), RNG.normal(size=(4, 3))
+METRICS = {
+    "euclidean": {}, "sqeuclidean": {}, "cityblock": {}, "chebyshev": {}, "cosine": {},
+    "correlation": {}, "seuclidean": {}, "mahalanobis": {}, "canberra": {}, "braycurtis": {},
+    "minkowski": {"p": 3},
+}  # fmt: skip
+
+
+def single_check(ours, theirs, *args, **more):
+    check(ours, theirs, *args, single=False, **more)
+    narrow = [np.asarray(x, np.float32) for x in args]
+    assert npgrad.vjp(ours, *narrow)[0].dtype == np.float32
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_distances(metric):
+    more = METRICS[metric]
+    single_check(
+        lambda a, b: distance.cdist(a, b, metric, **more),
+        lambda a, b: distances.cdist(a, b, metric, **more),
+        A,
+        B,
+    )
+    single_check(
+        lambda a: distance.pdist(a, metric, **more),
+        lambda a: distances.pdist(a, metric, **more),
+        A,
+    )
+    if metric not in ("seuclidean", "mahalanobis"):
+        single_check(
+            lambda u, v: getattr(distance, metric)(u, v, **more),
+            lambda u, v: getattr(distances, metric)(u, v, **more),
+            A[0],
+            B[0],
+        )
+
+
+def test_distances_with_parameters():
+    v, vi, w = np.array([1.0, 2.0, 0.5]), np.eye(3) + 0.1, np.array([1.0, 0.5, 2.0])
+    for metric, more in [
+        ("seuclidean", {"V": v}),
+        ("mahalanobis", {"VI": vi}),
+        ("minkowski", {"p": 1.5, "w": w}),
+    ]:
+        check(
+            lambda a, metric=metric, more=more: distance.cdist(a, B, metric, **more),
+            lambda a, metric=metric, more=more: distances.cdist(a, B, metric, **more),
+            A,
+            single=False,
+        )
+
+
+def test_where_points_meet_the_gradient_is_zero():
+    for metric in ("euclidean", "minkowski", "cityblock", "chebyshev"):
+        f = lambda a, metric=metric: np.sum(distance.cdist(a, a.copy(), metric))
+        assert np.all(np.isfinite(npgrad.grad(f)(A)))
+        g = lambda a, metric=metric: distance.cdist(a, A[:1], metric)[0, 0]
+        assert np.all(npgrad.grad(g)(A[:1]) == 0)
+
+
+def test_refused_metrics():
+    with pytest.raises(npgrad.errors.NoDerivative, match="hamming"):
+        npgrad.grad(lambda a: distance.cdist(a, B, "hamming").sum())(A)
+    with pytest.raises(npgrad.errors.NoDerivative, match="weights"):
+        npgrad.grad(lambda a: distance.cdist(a, B, "euclidean", w=np.ones(3)).sum())(A)
+
+
+X = RNG.normal(size=(5, 4))
+MODES = ["reflect", "constant", "nearest", "mirror", "wrap"]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", ["convolve", "correlate"])
+@pytest.mark.parametrize("shape", [(3, 3), (2, 3), (1, 4)])
+def test_image_convolutions(mode, name, shape):
+    w = RNG.normal(size=shape)
+    single_check(
+        lambda x, w: getattr(ndimage, name)(x, w, mode=mode, cval=0.7),
+        lambda x, w: getattr(images, name)(x, w, mode=mode, cval=0.7),
+        X,
+        w,
+    )
+
+
+@pytest.mark.parametrize("name", ["convolve", "correlate"])
+def test_image_convolutions_off_centre_and_along_an_axis(name):
+    single_check(
+        lambda x, w: getattr(ndimage, name)(x, w, origin=(1, -1)),
+        lambda x, w: getattr(images, name)(x, w, origin=(1, -1)),
+        X,
+        RNG.normal(size=(3, 3)),
+    )
+    single_check(
+        lambda x, w: getattr(ndimage, name + "1d")(x, w, axis=0, origin=1),
+        lambda x, w: getattr(images, name + "1d")(x, w, axis=0, origin=1),
+        X,
+        RNG.normal(size=4),
+    )
+
+
+@pytest.mark.parametrize("mode", [*MODES, ("wrap", "nearest")])
+def test_image_filters(mode):
+    for name, args in [
+        ("uniform_filter", (3,)),
+        ("uniform_filter", ((2, 4),)),
+        ("gaussian_filter", (0.8,)),
+        ("gaussian_filter", ((0.5, 1.1), (1, 2))),
+    ]:
+        single_check(
+            lambda x, name=name, args=args: getattr(ndimage, name)(x, *args, mode=mode, cval=0.3),
+            lambda x, name=name, args=args: getattr(images, name)(x, *args, mode=mode, cval=0.3),
+            X,
+        )
+
+
+def test_width_of_a_gaussian_filter():
+    check(
+        lambda s: ndimage.gaussian_filter(X, s, radius=3),
+        lambda s: images.gaussian_filter(X, s, radius=3),
+        np.float64(0.9),
+        single=False,
+    )
+
+
+@pytest.mark.parametrize("kind", ["csr_array", "csc_matrix", "coo_array"])
+def test_sparse_products(kind):
+    dense = np.where(RNG.random((4, 5)) < 0.5, RNG.normal(size=(4, 5)), 0)
+    matrix = getattr(sparse, kind)(dense)
+    for x in (RNG.normal(size=5), RNG.normal(size=(5, 2))):
+        check(lambda x: our_sparse.matmul(matrix, x), lambda x: matrix @ x, x, single=False)
+    for x in (RNG.normal(size=4), RNG.normal(size=(2, 4))):
+        check(lambda x: our_sparse.matmul(x, matrix), lambda x: x @ matrix, x, single=False)
+    narrow = getattr(sparse, kind)(dense.astype(np.float32))
+    gradient = npgrad.grad(lambda x: our_sparse.matmul(narrow, x).sum())(np.ones(5, np.float32))
+    assert gradient.dtype == np.float32
+
+
+KNOTS = np.array([0.0, 0.7, 1.5, 2.0, 3.2])
+VALUES = RNG.normal(size=5)
+POINTS = np.array([-0.3, 0.2, 0.7, 1.9, 3.2, 3.5])
+
+
+@pytest.mark.parametrize(
+    "bc_type", ["not-a-knot", "natural", "clamped", ((1, 0.4), (2, -0.3)), ("natural", (1, 2.0))]
+)
+@pytest.mark.parametrize("count", [2, 3, 4, 5])
+def test_cubic_spline(bc_type, count):
+    inside = np.array([-0.3, 0.2, 1.1, 2.3])
+    for nu in (0, 1, 2):
+        check(
+            lambda x, y, p, nu=nu: interpolate.CubicSpline(x, y, bc_type=bc_type)(p, nu),
+            lambda x, y, p, nu=nu: splines.CubicSpline(x, y, bc_type=bc_type)(p, nu),
+            KNOTS[:count],
+            VALUES[:count],
+            inside,
+            single=False,
+            tol=1e-5,
+        )
+
+
+def test_cubic_spline_of_several_values():
+    y = RNG.normal(size=(2, 5, 3))
+    for extrapolate in (True, False):
+        check(
+            lambda y: interpolate.CubicSpline(KNOTS, y, axis=1, extrapolate=extrapolate)(
+                POINTS[1:5]
+            ),
+            lambda y: splines.CubicSpline(KNOTS, y, axis=1, extrapolate=extrapolate)(POINTS[1:5]),
+            y,
+            single=False,
+        )
+    outside = npgrad.vjp(
+        lambda y: interpolate.CubicSpline(KNOTS, y, extrapolate=False)(9.0), VALUES
+    )
+    assert np.isnan(outside[0])
+
+
+def test_plain_splines_at_recorded_points():
+    spline = interpolate.CubicSpline(KNOTS, VALUES)
+    want = splines.CubicSpline(KNOTS, VALUES)
+    assert npgrad.grad(spline)(1.1) == pytest.approx(want(1.1, 1))
+    assert spline.integrate(0, 1) == want.integrate(0, 1)
+    closed = VALUES.copy()
+    closed[-1] = closed[0]
+    wave = interpolate.CubicSpline(KNOTS, closed, bc_type="periodic")
+    slope = splines.CubicSpline(KNOTS, closed, bc_type="periodic")(5.1, 1)
+    assert npgrad.grad(wave)(5.1) == pytest.approx(slope)
+    with pytest.raises(npgrad.errors.NoDerivative, match="periodic"):
+        npgrad.grad(lambda y: interpolate.CubicSpline(KNOTS, y * 0, bc_type="periodic")(1.0))(
+            VALUES
+        )
