@@ -55,7 +55,7 @@ elementwise(
 
 def divisor(g: Any, x2: Any, y: Any, shape: Any) -> Any:
     """-g y / x2; where x2 was broadcast, summed before it is divided, in one pass if it can be."""
-    if len(shape) == y.ndim and y.size > FEW and shape != y.shape:
+    if getattr(y, "size", 0) > FEW and shape != y.shape and len(shape) == y.ndim:
         rows = shape == (*y.shape[:-1], 1) and g.ndim == y.ndim and y.dtype.kind == "f"
         if rows and type(g) is np.ndarray:
             return np.vecdot(g, y)[..., None] / -x2
