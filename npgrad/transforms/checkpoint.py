@@ -33,8 +33,8 @@ from ..graph.node import Node, next_id
 from ..graph.record import call
 from ..table import Rule
 from .calls import Call, parts_of
-from .custom import name_of
 from .grad import prepare
+from .user_rules import name_of
 
 SIGNATURE = inspect.signature(lambda arrays, segment: None)
 

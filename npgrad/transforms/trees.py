@@ -125,6 +125,8 @@ class Argument:
 
     __slots__ = ("handles", "nodes", "rebuild", "recorded", "value")
 
+    rebuild: Rebuild
+
     def __init__(self, value: Any, name: str) -> None:
         if type(value) is backend.NDARRAY or is_single(value):
             parts, self.rebuild = [value], _only

@@ -1,0 +1,290 @@
+"""The derivative rules that a user gave a function, and how they serve one call of it.
+
+Which rule belongs to which argument, the forward rule where only a reverse one was given, and the
+errors of rules that are missing or wrong.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from ..errors import GradientLost, NoDerivative, RuleError
+from ..graph import backend, modes
+from ..graph.array import GradArray
+from .calls import Call, Key, Place, checked, name_argument, parts_of, same_layout, zeros_like
+from .grad import vjp
+from .trees import is_single
+
+Maker = Callable[..., Callable[[Any], Any] | None]
+JvpRule = Callable[..., Any]
+
+
+def unwrapped(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Call with array makers that are NumPy's own: what is inside takes plain arrays."""
+    token = modes.WRAPPED.set(False)
+    try:
+        return function(*args, **kwargs)
+    finally:
+        modes.WRAPPED.reset(token)
+
+
+class Rules:
+    """The rules of one function, by the position of the argument (or its name, if it has none)."""
+
+    def __init__(self, fun: Callable[..., Any], label: str) -> None:
+        self.fun = fun
+        self.name = name_of(fun)
+        self.label = label
+        self.vjps: dict[Key, Maker | None] = {}
+        self.jvps: dict[Key, JvpRule | None] = {}
+        self.joint_vjp: Callable[..., Any] | None = None
+        self.joint_jvp: Callable[..., Any] | None = None
+        self._positions = _positions(fun)
+
+    def key(self, key: Key) -> Key:
+        """An argument by its position where it has one, else by its name."""
+        if isinstance(key, int):
+            return key
+        if key in self._positions:
+            return self._positions[key]
+        known = self._known()
+        if known is not None and key not in known:
+            raise TypeError(
+                f"npgrad: {self.name} has no argument {key!r}; it has {', '.join(known)}"
+            )
+        return key
+
+    def _known(self) -> tuple[str, ...] | None:
+        """Every name that may be given by keyword; None if any may."""
+        try:
+            parameters = inspect.signature(self.fun).parameters
+        except (TypeError, ValueError):
+            return None
+        if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
+            return None
+        return tuple(parameters)
+
+    def refuse_missing(self, key: Key) -> None:
+        """NoDerivative if nothing at all was declared for a recorded argument."""
+        key = self.key(key)
+        joint = self.joint_vjp is not None or self.joint_jvp is not None
+        if not joint and key not in self.vjps and key not in self.jvps:
+            raise NoDerivative(self._missing(key, "derivative", "defvjp"))
+
+    def _missing(self, key: Key, what: str, word: str) -> str:
+        return (
+            f"npgrad: {self.name} has no {what} with respect to its {name_argument(key)}. "
+            f"Give one with {self.label}.{word}(...), None there for no gradient, or pass "
+            "npgrad.value of the argument to treat it as a constant."
+        )
+
+    def _wanted(self, record: Call) -> list[Key]:
+        """The recorded arguments, in order."""
+        return list(dict.fromkeys(record.owners[index] for index in record.recorded))
+
+    def pull(self, g: Any, arrays: Any, record: Call, y: Any) -> list[Any]:
+        """The cotangent of every array, None where there is none: the graph's VJP."""
+        try:
+            found: list[Any] = unwrapped(self._pulled, g, arrays, record, y)
+        except GradientLost as error:
+            raise self._not_recorded("reverse", error) from error
+        return found
+
+    def push(self, g: Any, arrays: Any, record: Call, y: Any) -> Any:
+        """The tangent of the output: the graph's JVP."""
+        try:
+            return unwrapped(self._pushed, g, arrays, record, y)
+        except GradientLost as error:
+            raise self._not_recorded("forward", error) from error
+
+    def _not_recorded(self, which: str, error: Exception) -> NoDerivative:
+        return NoDerivative(
+            f"npgrad: a {which} rule of {self.name} had to be recorded, for a derivative of "
+            "a derivative or to be transposed, and it is not written in NumPy alone. Make the "
+            "compiled function that it calls a npgrad.primitive with rules of its own. "
+            f"({error})"
+        )
+
+    def _pulled(self, g: Any, arrays: Any, record: Call, y: Any) -> list[Any]:
+        args, kwargs = record.filled(arrays)
+        ans, cotangent = record.joined(y), record.joined(g)
+        found: list[Any] = [None] * len(arrays)
+        wanted = self._wanted(record)
+        results: list[tuple[Key, Any]] = []
+        if self.joint_vjp is not None:
+            back = self.joint_vjp(tuple(wanted), ans, args, kwargs)
+            pulled = tuple(back(cotangent))
+            if len(pulled) != len(wanted):
+                raise RuleError(
+                    f"npgrad: the reverse rule of {self.name} returned {len(pulled)} "
+                    f"cotangents for {len(wanted)} arguments"
+                )
+            self._check_linear(back, cotangent, pulled)
+            results = list(zip(wanted, pulled, strict=True))
+        else:
+            for key in wanted:
+                at = self.key(key)
+                if at not in self.vjps:
+                    raise NoDerivative(self._missing(key, "reverse derivative", "defvjp"))
+                maker = self.vjps[at]
+                back = maker(ans, *args, **kwargs) if maker is not None else None
+                if back is None:
+                    continue
+                if not callable(back):
+                    raise RuleError(
+                        f"npgrad: a maker of {self.name}.defvjp returns a function of g, "
+                        f"maker(ans, *args) -> (g -> cotangent); the one of {name_argument(key)} "
+                        f"returned {type(back).__name__}"
+                    )
+                pulled = back(cotangent)
+                self._check_linear(back, cotangent, pulled)
+                results.append((key, pulled))
+        for key, pulled in results:
+            if pulled is not None:
+                self._spread(pulled, key, arrays, record, found)
+        return found
+
+    def _spread(self, pulled: Any, key: Key, arrays: Any, record: Call, found: list[Any]) -> None:
+        """Check one argument's cotangent, and put its parts in their places in `found`."""
+        argument = record.argument(key, arrays)
+        parts = same_layout(pulled, argument)
+        what = f"the reverse rule of {self.name} for its {name_argument(key)}"
+        if parts is None:
+            raise RuleError(
+                f"npgrad: {what} returned {type(pulled).__name__}; it must have the structure of "
+                f"the argument, {type(argument).__name__}"
+            )
+        places = record.argument(key, list(map(Place, range(len(arrays)))))
+        for part, place in zip(parts, parts_of(places)[0], strict=True):
+            if type(place) is Place and part is not None:
+                found[place.index] = checked(part, arrays[place.index], what, "cotangent")
+
+    def _check_linear(self, back: Callable[[Any], Any], g: Any, result: Any) -> None:
+        """Under `npgrad.debug`: a reverse rule is linear in g."""
+        mode = modes.MODE.get()
+        if mode is None or not mode.checked:
+            return
+        parts, rebuild = parts_of(g)
+        tripled = back(rebuild([-3.0 * p if is_single(p) else p for p in parts]))
+        for one, three in zip(parts_of(result)[0], parts_of(tripled)[0], strict=True):
+            if one is None or type(one) is GradArray or not is_single(one):
+                continue
+            error = abs(backend.asarray(three) + 3.0 * backend.asarray(one))
+            size = abs(backend.asarray(one))
+            if error.size and error.max() > 1e-4 * max(size.max(), 1e-30):
+                raise RuleError(
+                    f"npgrad: a reverse rule of {self.name} is not linear in g: of -3 g it "
+                    f"is not -3 times what it is of g (off by {error.max():.3g})"
+                )
+
+    def _pushed(self, g: Any, arrays: Any, record: Call, y: Any) -> Any:
+        args, kwargs = record.filled(arrays)
+        ans = record.joined(y)
+        wanted = self._wanted(record)
+        tangents = [record.argument(key, g) for key in wanted]
+        if self.joint_jvp is not None:
+            total = self._tangent(
+                self.joint_jvp(tuple(wanted), tuple(tangents), ans, args, kwargs), ans, record
+            )
+        elif self.joint_vjp is not None:
+            total = self._transposed(wanted, arrays, g, record, y)
+        else:
+            total = None
+            for key, tangent in zip(wanted, tangents, strict=True):
+                at = self.key(key)
+                if at in self.jvps:
+                    rule = self.jvps[at]
+                    if rule is None:
+                        continue
+                    part = self._tangent(rule(tangent, ans, *args, **kwargs), ans, record)
+                elif at in self.vjps:
+                    part = self._transposed([key], arrays, g, record, y)
+                elif _all_zero(tangent):
+                    continue
+                else:
+                    raise NoDerivative(self._missing(key, "forward derivative", "defjvp"))
+                total = part if total is None else _added(total, part)
+        if total is None:
+            single = not isinstance(y, tuple)
+            total = zeros_like(y) if single else tuple(map(zeros_like, y))
+        return total
+
+    def _tangent(self, tangent: Any, ans: Any, record: Call) -> Any:
+        """A tangent that a rule returned, checked, as the graph takes it; None is zero."""
+        if tangent is None:
+            return None
+        what = f"the forward rule of {self.name}"
+        parts = same_layout(tangent, ans)
+        if parts is None:
+            raise RuleError(
+                f"npgrad: {what} returned {type(tangent).__name__}; it must have the structure of "
+                f"the output, {type(ans).__name__}"
+            )
+        outputs = parts_of(ans)[0]
+        chosen = [
+            zeros_like(outputs[i])
+            if parts[i] is None
+            else checked(parts[i], outputs[i], what, "tangent")
+            for i in record.y
+        ]
+        return chosen[0] if len(chosen) == 1 else tuple(chosen)
+
+    def _transposed(self, keys: list[Key], arrays: Any, tangents: Any, record: Call, y: Any) -> Any:
+        """The forward rule as the transpose of the reverse one, which is linear in g."""
+        chosen = [i for i in record.recorded if record.owners[i] in keys]
+        single = not isinstance(y, tuple)
+        zeros = zeros_like(y) if single else tuple(map(zeros_like, y))
+
+        def pull(g: Any) -> list[Any]:
+            found = self.pull(g, arrays, record, y)
+            return [zeros_like(arrays[i]) if found[i] is None else found[i] for i in chosen]
+
+        try:
+            _, transpose = vjp(pull, zeros)
+        except NoDerivative as error:
+            raise NoDerivative(
+                self._missing(keys[0], "forward derivative", "defjvp")
+                + " (Its reverse rule could not be transposed, as one written in NumPy can be.)"
+            ) from error
+        return transpose([tangents[i] for i in chosen])[0]
+
+
+def _added(a: Any, b: Any) -> Any:
+    if a is None or b is None:
+        return a if b is None else b
+    if isinstance(a, tuple):
+        return tuple(x + y for x, y in zip(a, b, strict=True))
+    return a + b
+
+
+def _all_zero(tangent: Any) -> bool:
+    """Whether nothing moves in this direction."""
+    return all(
+        type(part) is not GradArray and not backend.asarray(part).any()
+        for part in parts_of(tangent)[0]
+        if is_single(part)
+    )
+
+
+def name_of(fun: Any) -> str:
+    """The name of a user's function in messages; it ends in an identifier, as the graph needs."""
+    name = getattr(fun, "__name__", type(fun).__name__)
+    if not name.isidentifier():
+        name = "a_lambda"
+    module = getattr(fun, "__module__", None) or ""
+    return name if module in ("", "__main__") else f"{module}.{name}"
+
+
+def _positions(fun: Any) -> dict[str, int]:
+    """Where each parameter that can be given by position stands."""
+    try:
+        parameters = inspect.signature(fun).parameters.values()
+    except (TypeError, ValueError):
+        return {}
+    found = {}
+    for i, parameter in enumerate(parameters):
+        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
+            found[parameter.name] = i
+    return found
