@@ -486,3 +486,80 @@ def test_contiguous_arrays_have_an_axis(contiguous):
 
     assert f(X) == 36.0
     np.testing.assert_allclose(npgrad.grad(f)(X), np.full(3, 12.0))
+
+
+# --- leaves, stores ---
+
+
+@found("after w[...] = ... under no_grad the gradient with respect to the leaf w is 0")
+def test_descent_by_writing_into_a_leaf_under_no_grad():
+    """Each step of w - 0.1 * 2 w is 0.8 w; an error would do as well."""
+    w = npgrad.array(X)
+    for _ in range(2):
+        try:
+            gradient = np.sum(w * w).backward()[w]
+            with npgrad.no_grad():
+                w[...] = w - 0.1 * gradient
+        except npgrad.errors.NpgradError:
+            return
+    np.testing.assert_allclose(npgrad.value(w), 0.64 * X)
+
+
+@found("a GradStore takes a complex gradient for a real leaf")
+def test_store_keeps_the_dtype_of_the_leaf():
+    leaf, store = npgrad.array(X), npgrad.GradStore()
+    store.add(leaf, np.ones(3))
+    try:
+        store.add(leaf, np.full(3, 1j))
+    except npgrad.errors.NpgradError:
+        return
+    assert store[leaf].dtype == X.dtype
+
+
+@found("a float index: AttributeError: 'float' object has no attribute 'dtype'; NumPy: IndexError")
+def test_float_index():
+    with pytest.raises(IndexError):
+        npgrad.grad(lambda x: x[1.0])(X)
+
+
+# --- other people's code under wrap(f, also=...) ---
+
+
+def zscores(x):
+    from scipy import stats
+
+    return np.sum(stats.zscore(x) ** 3)
+
+
+def simpson(x):
+    from scipy import integrate
+
+    return integrate.simpson(x * x, dx=0.1)
+
+
+def log_sum(x):
+    from scipy import special
+
+    return special.logsumexp(x)
+
+
+def horner(x):
+    from numpy.polynomial import polynomial
+
+    return np.sum(polynomial.polyval(np.array([0.5, -1.0]), x) ** 2)
+
+
+def kernel(x):
+    from sklearn.metrics import pairwise
+
+    return np.sum(pairwise.rbf_kernel(x.reshape(2, 2), np.eye(2)))
+
+
+@found("wrap(f, also=...) does not carry pure NumPy code of SciPy, numpy.polynomial, scikit-learn")
+@pytest.mark.parametrize("f", [zscores, simpson, log_sum, horner, kernel], ids=lambda f: f.__name__)
+def test_wrapped_library_code(f):
+    if f is kernel:
+        pytest.importorskip("sklearn")
+    x = np.array([0.3, 1.0, -0.5, 0.8])
+    wrapped = npgrad.wrap(f, also=("scipy", "sklearn", "numpy.polynomial", "numpy"))
+    np.testing.assert_allclose(npgrad.grad(wrapped)(x), differences(f, x), rtol=1e-6, atol=1e-7)
