@@ -315,3 +315,8 @@ def ones_like(node: Any) -> Array:
 def has_nan(value: Array) -> bool:
     """Whether `value` holds a NaN."""
     return bool(library(value).isnan(value).any())
+
+
+def sized(number: Any) -> Array:
+    """A Python number as NumPy's functions see it: a scalar with a shape and a dtype."""
+    return np.asarray(number)[()]

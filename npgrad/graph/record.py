@@ -192,7 +192,8 @@ def general(op: General, args: tuple[Any, ...], kwargs: dict[str, Any], frame: F
                 array, node = region(value)
             else:
                 array, node = current(value)
-            plain[i] = values[i] = array
+            plain[i] = array
+            values[i] = array if type(array) not in backend.NUMBERS else backend.sized(array)
             if node is not None:
                 nodes[slot] = node
                 mask |= 1 << slot
@@ -373,6 +374,7 @@ def _general_node(
         slot = op.slot.get(i)
         if slot is not None:
             if keep[i]:
+                value = backend.sized(value) if type(value) in backend.NUMBERS else value
                 kept.append(
                     value if parents[slot] is not None else protect(as_array(value), guards)
                 )
