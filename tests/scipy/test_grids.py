@@ -176,21 +176,17 @@ def test_cubic_spline(bc_type, count):
         )
 
 
-def test_cubic_spline_of_several_values():
+@pytest.mark.parametrize("extrapolate", [True, False])
+def test_cubic_spline_of_several_values(extrapolate):
     y = RNG.normal(size=(2, 5, 3))
-    for extrapolate in (True, False):
-        check(
-            lambda y: interpolate.CubicSpline(KNOTS, y, axis=1, extrapolate=extrapolate)(
-                POINTS[1:5]
-            ),
-            lambda y: splines.CubicSpline(KNOTS, y, axis=1, extrapolate=extrapolate)(POINTS[1:5]),
-            y,
-            single=False,
-        )
-    outside = npgrad.vjp(
-        lambda y: interpolate.CubicSpline(KNOTS, y, extrapolate=False)(9.0), VALUES
+    check(
+        lambda y: interpolate.CubicSpline(KNOTS, y, 1, extrapolate=extrapolate)(POINTS[1:5]),
+        lambda y: splines.CubicSpline(KNOTS, y, 1, extrapolate=extrapolate)(POINTS[1:5]),
+        y,
+        single=False,
     )
-    assert np.isnan(outside[0])
+    outside = lambda y: interpolate.CubicSpline(KNOTS, y, extrapolate=False)(9.0)
+    assert np.isnan(npgrad.vjp(outside, VALUES)[0])
 
 
 def test_plain_splines_at_recorded_points():

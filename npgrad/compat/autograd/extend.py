@@ -12,6 +12,7 @@ from typing import Any
 
 import npgrad
 from npgrad.graph.array import GradArray
+from npgrad.graph.modes import WRAPPED as ACTIVE
 from npgrad.transforms.custom import Primitive
 
 from .vspaces import VSpace, conjugated, vspace
@@ -36,7 +37,16 @@ Box = GradArray
 
 def primitive(fun: Function) -> Any:
     """A function that is not looked into; give it rules with `defvjp` and `defjvp`."""
-    return npgrad.primitive(fun)
+
+    @functools.wraps(fun)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        token = ACTIVE.set(False)  # it works on plain arrays, and makes plain ones
+        try:
+            return fun(*args, **kwargs)
+        finally:
+            ACTIVE.reset(token)
+
+    return npgrad.primitive(run)
 
 
 def notrace_primitive(fun: Function) -> Function:
