@@ -11,10 +11,21 @@ from typing import Any
 
 import numpy as np
 
+from npgrad.graph.record import wrapped
 from npgrad.rules.indexing import as_array
 from npgrad.table import composed, linear, reverse
 
 Array = Any
+
+
+def writable(made: Array) -> Array:
+    """A plain array of a maker called with ``like=``, as a constant that can be written into."""
+    return wrapped(made) if type(made) is np.ndarray else made
+
+
+def in_dtype(a: Array, dtype: Any) -> Array:
+    """`a` in another type, where one is asked for."""
+    return a if dtype is None or a.dtype == dtype else a.astype(dtype)
 
 
 # ----------------------------------------------------------------------------- ranges of numbers
@@ -130,7 +141,9 @@ def arange(
     length = max(int(np.ceil((stop - start) / step)), 0)
     # NumPy's own spacing, which can differ from `step` by rounding.
     y = start + np.arange(length) * ((start + step) - start)
-    return y if dtype is None else y.astype(dtype)
+    if dtype is None:  # NumPy promotes Python numbers too: float64 for a float32 and an int
+        dtype = np.result_type(*(as_array(v).dtype for v in (start, stop, step)))
+    return writable(in_dtype(y, dtype))
 
 
 composed(np.arange, arange)
@@ -173,7 +186,8 @@ def full(
     """``np.full(shape, x, like=x)``: the number, spread."""
     fill_value = stacked(fill_value)
     shape = (shape,) if np.ndim(shape) == 0 else tuple(shape)
-    return filled(np.zeros_like(fill_value, dtype=dtype, order=order, shape=shape), fill_value)
+    buffer = np.zeros_like(fill_value, dtype=dtype, order=order, shape=shape)
+    return writable(filled(buffer, fill_value))
 
 
 composed(np.full, full)
@@ -185,11 +199,6 @@ def stacked(items: Any) -> Array:
     if isinstance(items, (list, tuple)) and len(items):
         return np.stack([stacked(item) for item in items])
     return as_array(items)
-
-
-def in_dtype(a: Array, dtype: Any) -> Array:
-    """`a` in another type, where one is asked for."""
-    return a if dtype is None or a.dtype == dtype else a.astype(dtype)
 
 
 def array(
@@ -204,7 +213,7 @@ def array(
 ) -> Array:
     """``np.array(x, like=x)``: stacked, cast, copied, with axes in front."""
     a = in_dtype(stacked(object), dtype)
-    a = np.copy(a) if copy and a is object else a
+    a = writable(np.copy(a) if copy and a is object else a)
     return a.reshape((1,) * (ndmin - a.ndim) + a.shape) if ndmin > a.ndim else a
 
 
@@ -216,9 +225,12 @@ def asarray(
     device: Any = None,
     copy: bool | None = None,
 ) -> Array:
-    """``np.asarray(x, like=x)``: `x` itself, unless it must be stacked, cast or copied."""
+    """``np.asarray(x, like=x)``: `x` itself, unless it must be stacked, cast or copied.
+
+    A plain array is copied: written into, it would not show the gradient to its other owners.
+    """
     made = in_dtype(stacked(a), dtype)
-    return np.copy(made) if copy and made is a else made
+    return writable(np.copy(made) if made is a and (copy or type(a) is np.ndarray) else made)
 
 
 def contiguous(a: Any, dtype: Any = None) -> Array:
@@ -236,7 +248,7 @@ def fromiter(iter: Any, dtype: Any, count: int = -1) -> Array:  # NumPy's names
     items = list(iter) if count < 0 else [item for item, _ in zip(iter, range(count), strict=False)]
     if len(items) < count:
         raise ValueError(f"iterator too short: Expected {count} but iterator had only {len(items)}")
-    return stacked(items).astype(dtype)
+    return writable(stacked(items).astype(dtype))
 
 
 def fromfunction(function: Any, shape: Any, *, dtype: Any = float, **kwargs: Any) -> Array:

@@ -51,6 +51,7 @@ def filled(function: Any) -> Maker:
     def maker(*args: Any, **kwargs: Any) -> Any:
         if not ACTIVE.get():
             return function(*args, **kwargs)
+        kwargs.pop("like", None)  # what is made records in any case
         if has_recorded(args) or has_recorded(tuple(kwargs.values())):
             return _recorded_fill(function, args, kwargs)
         return constant(function(*args, **kwargs))
@@ -77,6 +78,7 @@ def converted(function: Any, copies: bool) -> Maker:
     def maker(a: Any, *args: Any, **kwargs: Any) -> Any:
         if not ACTIVE.get():
             return function(a, *args, **kwargs)
+        kwargs.pop("like", None)  # what is made records in any case
         kind = type(a)
         if kind is GradArray:
             return _converted(function, a, args, kwargs)

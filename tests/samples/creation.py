@@ -59,6 +59,11 @@ SAMPLES = [
     Sample("np.geomspace complex", lambda a, b: np.geomspace(a, b, 4), complex_ends),
     Sample("np.arange like", lambda a, b: np.arange(a, 3.3, b / 4, like=a), SCALARS),
     Sample("np.arange stop", lambda a: np.arange(3.3 * a, like=a) * a, ends(())),
+    Sample("np.arange like written", lambda a: written(np.arange(3.0, like=a), a), ends((3,))),
+    Sample("np.array like written", lambda a: written(np.array([1.0] * 3, like=a), a), ends((3,))),
+    Sample(
+        "np.asarray like written", lambda a: written(np.asarray([1.0] * 3, like=a), a), ends((3,))
+    ),
     Sample("np.full_like", lambda a, b: np.full_like(a, b) * a, ends((2, 3), (3,))),
     Sample("np.full_like shape", lambda a, b: np.full_like(a, b, shape=(2, 2)), ends((3,), (2,))),
     Sample("np.full_like dtype", lambda a: np.full_like(a, a, dtype=np.float64), ends((2,))),
