@@ -126,7 +126,7 @@ def solve_banded(
     --------
     >>> import numpy as np, npgrad
     >>> f = lambda ab: np.sum(npgrad.scipy.linalg.solve_banded((0, 1), ab, np.ones(2)))
-    >>> npgrad.grad(f)(np.array([[9.0, 0.0], [1.0, 1.0]]))
+    >>> npgrad.grad(f)(np.array([[9.0, 0.0], [1.0, 1.0]])) + 0.0
     array([[ 0., -1.],
            [-1., -1.]])
     """

@@ -119,7 +119,7 @@ def solve_triangular(
     --------
     >>> import numpy as np, npgrad
     >>> f = lambda a: np.sum(npgrad.scipy.linalg.solve_triangular(a, np.ones(2)))
-    >>> npgrad.grad(f)(np.array([[2.0, 0.0], [7.0, 2.0]]))
+    >>> npgrad.grad(f)(np.array([[2.0, 0.0], [7.0, 2.0]])) + 0.0
     array([[-0.25, -0.25],
            [ 0.  , -0.25]])
     """

@@ -77,6 +77,7 @@ def check_grads(f: Function, x: Any, modes: Sequence[str] = ("fwd", "rev"), orde
                 return make_jvp(f, x)(v)[1]
 
             pushed.__wrapped__ = f  # type: ignore[attr-defined]
+            pushed.__name__ = f"jvp_{get_name(f)}"
             check_grads(pushed, (0, 1), modes, order=order - 1)(x, vspace(x).randn())
     if "rev" in modes:
         check_vjp(f, x)
@@ -86,6 +87,7 @@ def check_grads(f: Function, x: Any, modes: Sequence[str] = ("fwd", "rev"), orde
                 return make_vjp(f, x)[0](v)
 
             pulled.__wrapped__ = f  # type: ignore[attr-defined]
+            pulled.__name__ = f"vjp_{get_name(f)}"
             check_grads(pulled, (0, 1), modes, order=order - 1)(x, vspace(f(x)).randn())
 
 

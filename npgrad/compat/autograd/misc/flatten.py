@@ -22,8 +22,8 @@ def flatten(value: Any) -> tuple[Any, Callable[[Any], Any]]:
     >>> vector, back = flatten({"b": 3.0, "a": [1.0, np.array([2.0])]})
     >>> vector
     array([1., 2., 3.])
-    >>> back(vector)["b"]
-    np.float64(3.0)
+    >>> float(back(vector)["b"])
+    3.0
     """
     back, vector = make_vjp(_flat, value)
     return vector, back

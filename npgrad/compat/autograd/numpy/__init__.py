@@ -75,6 +75,8 @@ def _of_lists(original: Any) -> Any:
     def run(a: Any, *args: Any, **kwargs: Any) -> Any:
         if isinstance(a, (list, tuple)) and has_recorded(a):
             a = stacked(a)
+        if args and isinstance(args[0], list) and has_recorded(args[0]):
+            args = (stacked(args[0]), *args[1:])
         return original(a, *args, **kwargs)
 
     return run
