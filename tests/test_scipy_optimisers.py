@@ -15,7 +15,9 @@ DOCS = Path(__file__).resolve().parent.parent / "docs"
 X0 = np.array([1.3, 0.7, 0.8, 1.9])
 
 
-@pytest.mark.parametrize("page", ["optimisers.md", "custom_rules.md", "testing.md"])
+@pytest.mark.parametrize(
+    "page", ["optimisers.md", "custom_rules.md", "testing.md", "transforms.md"]
+)
 def test_the_pages_run(page):
     flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
     failed, run = doctest.testfile(str(DOCS / page), module_relative=False, optionflags=flags)
