@@ -563,3 +563,13 @@ def test_wrapped_library_code(f):
     x = np.array([0.3, 1.0, -0.5, 0.8])
     wrapped = npgrad.wrap(f, also=("scipy", "sklearn", "numpy.polynomial", "numpy"))
     np.testing.assert_allclose(npgrad.grad(wrapped)(x), differences(f, x), rtol=1e-6, atol=1e-7)
+
+
+@found('ravel(order="K") of a broadcast array that was written before it was broadcast')
+def test_memory_order_of_a_broadcast_array():
+    def f(x):
+        y = x * 1.0
+        y[0] *= 2.0
+        return (np.broadcast_to(y, (2, 3)) * 1.0).ravel(order="K")
+
+    np.testing.assert_array_equal(npgrad.vjp(f, X)[0], f(X))
