@@ -573,3 +573,17 @@ def test_memory_order_of_a_broadcast_array():
         return (np.broadcast_to(y, (2, 3)) * 1.0).ravel(order="K")
 
     np.testing.assert_array_equal(npgrad.vjp(f, X)[0], f(X))
+
+
+@found("a message says that the value was recorded in npgrad's own operators.py")
+def test_message_names_the_line_of_the_program():
+    with pytest.raises(npgrad.errors.GradientLost) as caught:
+        npgrad.grad(lambda x: float([v for v in x - 1.0][0]))(X)
+    assert "test_found.py" in str(caught.value)
+
+
+@found("@npgrad.no_grad without parentheses: a TypeError that names a private class")
+def test_no_grad_without_parentheses():
+    with pytest.raises(TypeError) as caught:
+        npgrad.no_grad(lambda x: x)
+    assert "no_grad()" in str(caught.value)
