@@ -578,7 +578,7 @@ def test_memory_order_of_a_broadcast_array():
 @found("a message says that the value was recorded in npgrad's own operators.py")
 def test_message_names_the_line_of_the_program():
     with pytest.raises(npgrad.errors.GradientLost) as caught:
-        npgrad.grad(lambda x: float([v for v in x - 1.0][0]))(X)
+        npgrad.grad(lambda x: float(next(iter(x - 1.0))))(X)
     assert "test_found.py" in str(caught.value)
 
 
