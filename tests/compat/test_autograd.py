@@ -16,7 +16,7 @@ from npgrad.compat.autograd import extend
 from npgrad.compat.autograd.builtins import isinstance as ag_isinstance
 from npgrad.compat.autograd.builtins import type as ag_type
 from npgrad.compat.autograd.core import make_vjp as unary_vjp
-from npgrad.compat.autograd.misc import const_graph, flatten, flatten_func
+from npgrad.compat.autograd.misc import const_graph, flatten, flatten_func, optimizers
 from npgrad.compat.autograd.test_util import check_grads, combo_check
 from npgrad.compat.autograd.tracer import getval, isbox
 
@@ -237,6 +237,33 @@ def test_everything_else_is_numpys():
     space = {}
     exec("from npgrad.compat.autograd.numpy import *", space)
     assert space["cos"] is numpy.cos and space["array"] is np.array
+
+
+@pytest.mark.parametrize("uplo", ["L", "U"])
+def test_the_gradient_of_eigh_lies_in_the_triangle_that_is_read(uplo):
+    a = numpy.diag(X) + 0.3
+    gradient = ag.grad(lambda a: np.linalg.eigvalsh(a, uplo)[0])(a)
+    other = numpy.triu if uplo == "L" else numpy.tril
+    assert numpy.all(other(gradient, 1 if uplo == "L" else -1) == 0)
+    check_grads(lambda a: np.linalg.eigh(a, uplo)[0])(a)
+    complex_matrix = a + 1j * (numpy.tril(a, -1) - numpy.tril(a, -1).T)
+    check_grads(lambda a: np.linalg.eigh(a, uplo)[0])(complex_matrix)
+
+
+@pytest.mark.parametrize(("name", "options"), [
+    ("sgd", {"num_iters": 200}),
+    ("rmsprop", {"num_iters": 300, "step_size": 0.02}),
+    ("adam", {"num_iters": 500, "step_size": 0.1}),
+])  # fmt: skip
+def test_optimizers(name, options):
+    seen = []
+    gradient = ag.grad(lambda p: np.sum((p["w"] - X) ** 2) + (p["b"] - 1.0) ** 2)
+    found = getattr(optimizers, name)(
+        lambda p, i: gradient(p), {"w": 0 * X, "b": 0.0}, lambda p, i, g: seen.append(i), **options
+    )
+    numpy.testing.assert_allclose(found["w"], X, atol=0.03)
+    assert found["b"] == pytest.approx(1.0, abs=0.03)
+    assert seen == list(range(options["num_iters"]))
 
 
 # ---------------------------------------------------------------------------------------- scipy
