@@ -268,6 +268,10 @@ class Flat:
 
     def __setitem__(self, index: Any, value: Any) -> None:
         size, shape = self._of.size, self._of.shape
+        if not shape:
+            np.empty(1)[index]  # NumPy's own complaint about a bad index
+            setitem(self._of, ALL, _cycled(value, 1)[0], _frame(1))
+            return
         numbers = np.atleast_1d(np.arange(size)[index])
         setitem(self._of, np.unravel_index(numbers, shape), _cycled(value, numbers.size), _frame(1))
 

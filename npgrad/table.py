@@ -27,6 +27,7 @@ The table knows nothing of graphs or arrays; the graph compiles a `Rule` when it
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -174,7 +175,10 @@ def function_name(fun: Any) -> str:
     """The name people use for `fun`: ``np.sum``, ``np.linalg.norm``, ``scipy.special.erf``."""
     name = getattr(fun, "__name__", repr(fun))
     if isinstance(fun, np.ufunc):
-        return f"np.{name}" if getattr(np, name, None) is fun else f"scipy.special.{name}"
+        if getattr(np, name, None) is fun:
+            return f"np.{name}"
+        special = sys.modules.get("scipy.special")
+        return f"scipy.special.{name}" if getattr(special, name, None) is fun else name
     module = getattr(fun, "__module__", None) or "numpy"
     module = "np" + module[len("numpy") :] if module.split(".")[0] == "numpy" else module
     return f"{module}.{name}"

@@ -104,7 +104,7 @@ class Tape:
         handle = leaf(plain._array, False)
         node = handle._node
         assert node is not None
-        node.op.open = False  # a leaf of its own, though it cannot be pickled
+        node.op.open, node.op.own = False, True  # though it cannot be pickled
         self._handles.append(handle)
         self._listen(node, plain._array)
         return handle

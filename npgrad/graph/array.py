@@ -18,7 +18,7 @@ from weakref import ref
 from ..errors import GradientLost
 from . import backend
 from .modes import WRAPPED
-from .node import Leaf, Node, recorded_at
+from .node import Leaf, Node, alive, recorded_at
 
 
 class GradArray:
@@ -259,7 +259,7 @@ class GradArray:
 
     # -- doors --------------------------------------------------------------------------------
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        if self._node is not None or (self._view is not None and self._view.root.node is not None):
+        if recorded(self):
             raise GradientLost(lost(self, "np.asarray(x), or storing x in a plain array or list,"))
         return export(self, dtype, copy)
 
@@ -272,12 +272,12 @@ class GradArray:
         return GradArray
 
     def __float__(self) -> float:
-        if current(self)[1] is None:
+        if not recorded(self):
             return float(plain(self))
         raise GradientLost(lost(self, "float(x), as math.sin(x) and '%f' % x call it,"))
 
     def __complex__(self) -> complex:
-        if current(self)[1] is None:
+        if not recorded(self):
             return complex(plain(self))
         raise GradientLost(lost(self, "complex(x), as cmath functions call it,"))
 
@@ -349,6 +349,12 @@ def unwrap(value: Any) -> Any:
     return plain(value) if type(value) is GradArray else value
 
 
+def recorded(handle: GradArray) -> bool:
+    """Whether a gradient could be lost with the handle's value."""
+    node = current(handle)[1]
+    return node is not None and alive(node)
+
+
 def leaf(array: Any, public: bool = False, origin: Node | None = None) -> GradArray:
     """A new leaf holding `array`; `origin` is the outer node that it stands for, if any."""
     shape, dtype = backend.describe(array)
@@ -375,7 +381,8 @@ def export(handle: GradArray, dtype: Any, copy: bool | None) -> Any:
     """The plain array of a constant, shared with it as NumPy shares memory."""
     from .views import share  # views knows this module
 
-    array = share(handle)
+    array = share(handle) if current(handle)[1] is None else backend.snapshot_any(plain(handle))
+    array = backend.asarray(array)
     if dtype is not None and array.dtype != dtype:
         return array.astype(dtype)
     return backend.snapshot(array) if copy else array

@@ -217,7 +217,7 @@ def masked(cotangent: Array, value: Array) -> Array:
 
 def asarray(value: Any) -> Array:
     """`value`, a list or a number, as an array; arrays of any library as they are."""
-    return value if is_array(value) else np.asarray(value)
+    return value if is_array(value) and not isinstance(value, np.generic) else np.asarray(value)
 
 
 def add_at(buffer: Array, index: Index, value: Array) -> None:

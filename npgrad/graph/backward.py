@@ -31,23 +31,24 @@ PATIENCE = 1 << 23  # entries of cotangents between two looks: 64 MB of float64
 MANY = 20_000  # nodes between two looks
 MUCH = 1 << 17  # entries in a sweep from which on freed memory is worth keeping
 TINY = 512  # entries below which a new sum is as cheap as adding in place
+DEEP = 50  # views of views whose cotangents share one buffer
 FLOAT = backend.FLOAT
 _by_id = attrgetter("id")
 
 
-def collect(seeds: Iterable[Node], floor: int) -> tuple[list[Node], bool]:
-    """The nodes younger than `floor` that `seeds` depend on, by id; whether older ones are used."""
+def collect(seeds: Iterable[Node], floor: int) -> tuple[list[Node], list[Node]]:
+    """The nodes younger than `floor` that `seeds` depend on, by id; and the older ones used."""
     stack = list(dict.fromkeys(seeds))
     seen = set(stack)
     order = []
-    older = False
+    older: list[Node] = []
     while stack:
         node = stack.pop()
         order.append(node)
         for parent in node.parents:
             if parent is not None:
                 if parent.id <= floor:
-                    older = True
+                    older.append(parent)
                 elif parent not in seen:
                     seen.add(parent)
                     stack.append(parent)
@@ -104,6 +105,7 @@ class Backward:
         self.count = 0  # extent of the batch axis
         self.careful = False
         self.entries = 0
+        self.depth = 0  # of views of views whose regions are looked up
         self.cotangents: dict[int, Any] = {}
         self.owned: set[int] = set()
         self.aliased: set[int] = set()
@@ -195,8 +197,15 @@ class Backward:
         parent = node.parents[0] if node.kept is not None else None
         if parent is None or not self.wants(parent) or not is_basic(node.kept[0]):  # type: ignore[index]
             return None
+        if self.depth > DEEP:
+            return None
+        self.depth += 1
+        area = self.buffer(parent)[node.kept[0]]  # type: ignore[index]
+        self.depth -= 1
+        if backend.is_scalar(area):
+            return None
         self.aliased.add(node.id)
-        return self.buffer(parent)[node.kept[0]]  # type: ignore[index]
+        return area
 
     def take_over(self, g: Any, layout: Any) -> Any:
         """`g`, a cotangent that nobody else needs, as a buffer in `layout` to be written to.
@@ -269,9 +278,9 @@ class Backward:
                 else:
                     buffer[place] += value[i]
             elif self.record:
-                self._add_recorded(buffer[i], index, value[i])
+                self._add_recorded(buffer[i, ...], index, value[i])
             else:
-                backend.add_at(buffer[i], index, value[i])
+                backend.add_at(buffer[i, ...], index, value[i])
 
     # -- the sweep ---------------------------------------------------------------------------
     def run(self, order: list[Node], seeds: list[tuple[Node, Any]], retain: bool) -> None:

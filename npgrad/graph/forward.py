@@ -183,7 +183,7 @@ class Forward:
         floor = roots[0].id - 1  # type: ignore[union-attr]
         order, older = collect([back._node], floor)
         ids = {r.id for r in roots if r is not None}
-        record = self.record or older or type(tangent) is GradArray
+        record = self.record or bool(older) or type(tangent) is GradArray
         walk = Backward(record=record, active=depending(order, ids) if older else None)
         walk.run(order, [(back._node, tangent)], retain=record)
         parts = [

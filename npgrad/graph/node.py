@@ -49,14 +49,36 @@ class Node:
 class Leaf:
     """The pseudo-operation of a leaf: it has no rule, and remembers whose leaf it is."""
 
-    __slots__ = ("handle", "open", "public")
+    __slots__ = ("handle", "open", "own", "public")
     name = "leaf"
     single = quick = None
 
     def __init__(self, public: bool) -> None:
         self.handle: ref[Any] | None = None  # weak: a store looks leaves up, nodes do not own them
+        self.own = public  # asked for with a store: npgrad.array's and Tape.leaf's
         self.open = not public  # the function that a transform passed it to is still running
         self.public = public  # made by npgrad.array outside any transform or tape
+
+
+def alive(node: Node) -> bool:
+    """Whether a gradient can still be asked for through `node`.
+
+    A value that outlived the transform that recorded it (a program's state, a cache) is dead once
+    the function of the transform returned, unless it depends on a leaf of npgrad.array's as well.
+    """
+    stack, seen = [node], {node}
+    while stack:
+        node = stack.pop()
+        if type(node.op) is Leaf:
+            if node.op.open or node.op.own:
+                return True
+        elif node.kept is None:  # swept and freed: where it led to is not known
+            return True
+        for parent in node.parents:
+            if parent is not None and parent not in seen:
+                seen.add(parent)
+                stack.append(parent)
+    return False
 
 
 def position(node: Node) -> str:

@@ -409,6 +409,7 @@ def _with_keywords(
         return made if out is None else assign(out, made, op.name, frame)
     where = unwrap(where)
     result = ufunc(*values, where=where, out=None, **kwargs)  # out=None: NumPy does not warn
+    result = backend.asarray(result)
     backend.copyto(result, 0, backend.broadcast(~backend.asarray(where), result.shape))
     made = elementwise(op, result, values, parents, frame)
     if out is None:

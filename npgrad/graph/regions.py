@@ -46,8 +46,10 @@ def normalise(index: Any) -> Any:
             "npgrad: a recorded float array is no index; arrays used as indices must be of integer "
             "or boolean type"
         )
+    if kind is bool:
+        return backend.asarray(index)  # a mask, as in NumPy
     if backend.is_scalar(index):
-        return int(index) if index.dtype.kind in "iu" else index
+        return int(index) if getattr(index, "dtype", backend.FLOAT).kind in "iu" else index
     if backend.is_array(index):
         if index.ndim == 0 and index.dtype.kind in "iu":
             return int(index)
@@ -171,7 +173,8 @@ class Write(Op):
         zero = backend.zeros(0.0, (), node.dtype)[()]
         for i, lane in enumerate(walk.lanes(buffer)):
             one = zero if value is None else value[i] if walk.batch else value
-            self.store(self.region_of(lane, kept), one, kept)
+            area = self.region_of(lane, kept)
+            self.store(area, cast(one, backend.describe(area)[1]), kept)
         return buffer
 
 
@@ -287,7 +290,7 @@ def setitem(handle: GradArray, index: Any, value: Any, frame: FrameType) -> None
             _winners(here, index),
         )
         del here
-    write(handle, PUT, index, array, node, _put, kept, frame.f_code, frame.f_lasti)
+    write(handle, PUT, index, array, node, _put, kept, frame.f_code, frame.f_lasti, _recording())
     _noted(handle)
 
 
@@ -325,7 +328,7 @@ def copyto(
         node = None
     mask = True if mask is True else parameter(unwrap(mask))
     kept = (backend.describe(array)[0] if node is not None else (), _layout(handle), None)
-    write(handle, MASK, mask, array, node, _copyto, kept, frame.f_code, frame.f_lasti)
+    write(handle, MASK, mask, array, node, _copyto, kept, frame.f_code, frame.f_lasti, _recording())
     _noted(handle)
 
 
@@ -362,7 +365,7 @@ def fill(handle: GradArray, made: Any, frame: FrameType) -> None:
             handle, PUT, ALL, array, node, _put, (shape, layout, None), frame.f_code, frame.f_lasti
         )
     else:
-        replace(handle, array, node)
+        replace(handle, array, node, _recording())
 
 
 def augmented(handle: GradArray, made: Any, frame: FrameType, name: str) -> Any:

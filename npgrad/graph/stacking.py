@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from ..errors import GradientLost
 from . import backend
 from .array import GradArray, current
 from .node import Node
@@ -62,6 +63,11 @@ def stacked(items: Any) -> GradArray:
     """The array NumPy would make of the nested list `items`, recorded."""
     found: list[tuple[Any, Any, Any]] = []
     array = backend.asarray(_collect(items, (), found))
+    if array.dtype.kind not in "fc" and found:
+        raise GradientLost(
+            f"npgrad: a list that holds recorded numbers would become an array of {array.dtype}, "
+            "and lose their gradient. Keep them in a list, or np.stack those that are numbers."
+        )
     recorded = [(place, node) for place, node, _ in found if node is not None]
     if not recorded:
         return GradArray(array, None)

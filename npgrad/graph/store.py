@@ -9,6 +9,7 @@ from ..errors import DTypeMismatch, NotDifferentiable, ShapeMismatch
 from . import backend
 from .array import GradArray, current, leaf_node, unwrap
 from .backward import Backward, collect
+from .conform import cast
 from .node import Leaf, Node, recorded_at
 
 
@@ -77,7 +78,9 @@ class GradStore(Mapping[GradArray, Any]):
         shape = backend.describe(gradient)[0]
         if shape != node.shape:
             raise ShapeMismatch(f"npgrad: gradient of shape {shape} for a leaf of {node.shape}")
-        self._add(node, leaf, backend.snapshot_any(gradient))
+        if backend.describe(gradient)[1].kind == "c" != node.dtype.kind:
+            raise DTypeMismatch(f"npgrad: a complex gradient for a leaf of {node.dtype}")
+        self._add(node, leaf, backend.snapshot_any(cast(gradient, node.dtype)))
 
     def _add(self, node: Node, handle: GradArray, gradient: Any) -> None:
         have = self._entries.get(node.id)

@@ -190,6 +190,7 @@ def write(
     kept: tuple[Any, ...],
     code: Any = None,
     lasti: int = -1,
+    recording: bool = True,
 ) -> None:
     """Change a region of `handle`'s memory, and record it.
 
@@ -209,6 +210,8 @@ def write(
         What `op` keeps besides the path.
     code, lasti : object
         The user's line.
+    recording : bool
+        False under `npgrad.no_grad`: a leaf then gets a new value and stays a leaf.
     """
     root_node = view_of(handle).root.node if not backend.is_scalar(storage(handle)) else None
     view = _prepare(handle, value_node is not None or root_node is not None)
@@ -220,6 +223,9 @@ def write(
     for step in path:
         target = step(target)
     store(target, index, value)
+    if not recording and is_leaf(root):
+        renew(root)
+        return
     node = None
     if root.node is not None or value_node is not None:
         node = Node(
@@ -234,7 +240,22 @@ def write(
     root.advance(node)
 
 
-def replace(handle: GradArray, array: Any, node: Node | None) -> None:
+def is_leaf(root: Root) -> bool:
+    """Whether nothing was recorded on top of a leaf's root."""
+    return root.node is root.first and root.node is not None and type(root.node.op) is Leaf
+
+
+def renew(root: Root) -> None:
+    """The leaf of `root` has another value: what was recorded of the old one keeps the old node."""
+    old = root.node
+    assert old is not None
+    op = Leaf(old.op.public)
+    op.handle, op.open, op.own = old.op.handle, old.op.open, old.op.own
+    root.first = Node(op, (), (), old.shape, old.dtype, None, 0)
+    root.advance(root.first)
+
+
+def replace(handle: GradArray, array: Any, node: Node | None, recording: bool = True) -> None:
     """Give `handle`, a root or an unviewed handle, a new value as a whole (``x += y``)."""
     if backend.layout(array) != backend.layout(storage(handle)):
         made = backend.zeros(array, array.shape, array.dtype, backend.layout(storage(handle)))
@@ -250,5 +271,8 @@ def replace(handle: GradArray, array: Any, node: Node | None) -> None:
         root.array[...] = array
     else:
         root.array = array
-    root.advance(node)
+    if not recording and is_leaf(root):
+        renew(root)
+    else:
+        root.advance(node)
     handle._array = None

@@ -10,7 +10,7 @@ from ..graph import backend
 from ..graph.array import GradArray, current, unwrap
 from ..graph.backward import collect, depending
 from ..graph.forward import Forward
-from ..graph.node import Node
+from ..graph.node import Node, alive
 from .grad import Function, Run, output_parts, prepare, value
 from .trees import is_single, same_structure
 
@@ -52,7 +52,7 @@ def linearize(f: Function, *args: Any) -> tuple[Any, Callable[..., Any]]:
     if older:
         active = depending(order, roots)
         order = [node for node in order if node.id in active]
-    recorded = older or any(argument.recorded for argument in run.arguments)
+    recorded = any(map(alive, older)) or any(argument.recorded for argument in run.arguments)
 
     def push(*tangents: Any) -> Any:
         seeds, given = _seeds(run, args, tangents)

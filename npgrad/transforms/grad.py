@@ -16,7 +16,7 @@ from ..graph import backend
 from ..graph.array import GradArray, current, leaf
 from ..graph.backward import Backward, collect, depending
 from ..graph.modes import MODE, change
-from ..graph.node import Node, next_id, recorded_at
+from ..graph.node import Node, alive, next_id, recorded_at
 from ..graph.stacking import has_recorded
 from ..graph.store import cotangent_for
 from .trees import Argument, flatten, is_single, same_structure
@@ -169,7 +169,7 @@ class Run:
         """The cotangents of the arguments, each in its structure; whether they are recorded."""
         order, older = collect([node for node, _ in seeds], self.floor)
         given = any(type(g) is GradArray for _, g in seeds)
-        record = record or older or given
+        record = record or given or any(map(alive, older))
         active = None
         if older:
             roots = {node.id for argument in self.arguments for node in argument.nodes}
@@ -511,7 +511,7 @@ def vjp(f: Function, *args: Any) -> tuple[Any, Function]:
     nodes = [current(out)[1] if type(out) is GradArray else None for out in outputs]
     if not recorded:
         _, older = collect([node for node in nodes if node is not None], run.floor)
-        recorded = older
+        recorded = any(map(alive, older))
 
     def pull(cotangent: Any) -> tuple[Any, ...]:
         parts, _ = same_structure(cotangent, run.out, "the cotangent")

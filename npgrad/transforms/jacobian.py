@@ -15,6 +15,7 @@ from ..errors import NotDifferentiable
 from ..graph import backend
 from ..graph.array import GradArray, current
 from ..graph.backward import collect, depending
+from ..graph.node import alive
 from .forward import sweep
 from .grad import Argnums, Derived, Function, Run, grad
 from .trees import flatten
@@ -66,7 +67,7 @@ class _Linear:
             self.nodes.append(node)
         known = [node for node in self.nodes if node is not None]
         self.order, self.older = collect(known, self.run.floor)
-        self.recorded = self.older or any(a.recorded for a in self.run.arguments)
+        self.recorded = any(map(alive, self.older)) or any(a.recorded for a in self.run.arguments)
         self.inputs = [node for argument in self.run.arguments for node in argument.nodes]
 
     def chunk(self, total: int, extent: int, chunk: int | None) -> int:

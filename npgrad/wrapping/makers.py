@@ -16,10 +16,12 @@ from typing import Any
 
 import numpy as np
 
+from npgrad.errors import GradientLost
 from npgrad.graph import backend
-from npgrad.graph.array import GradArray, current
+from npgrad.graph.array import GradArray, lost, unwrap
 from npgrad.graph.modes import WRAPPED as ACTIVE
 from npgrad.graph.stacking import has_recorded, stacked
+from npgrad.graph.views import region
 from npgrad.methods import adopted
 
 Maker = Callable[..., Any]
@@ -30,6 +32,22 @@ def constant(made: Any) -> Any:
     if type(made) is np.ndarray and backend.is_inexact(made.dtype):
         return GradArray(made, None)
     return made
+
+
+def arange(*args: Any, **kwargs: Any) -> Any:
+    """``np.arange``; the bounds may be recorded."""
+    if not ACTIVE.get() or "like" in kwargs:
+        return np.arange(*args, **kwargs)
+    if not has_recorded(args) and not has_recorded(tuple(kwargs.values())):
+        return constant(np.arange(*args, **kwargs))
+    dtype = kwargs.pop("dtype", None)
+    named = [kwargs[name] for name in ("start", "stop", "step") if name in kwargs]
+    start, step, bounds = 0.0, 1.0, (*args, *named)
+    if len(bounds) > 1:
+        start, step = bounds[0], bounds[2] if len(bounds) > 2 else 1.0
+    count = np.arange(*[unwrap(bound) for bound in bounds]).size
+    made = start + np.arange(count) * ((start + step) - start)  # NumPy's own arithmetic
+    return made if dtype is None else made.astype(dtype)
 
 
 def fresh(function: Any) -> Maker:
@@ -94,18 +112,17 @@ def converted(function: Any, copies: bool) -> Maker:
 
 def _converted(function: Any, a: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A recorded array through ``np.array`` and its kin: itself, or a copy where NumPy copies."""
-    plain = current(a)[0]
+    plain = region(a)[0]
     least = kwargs.pop("ndmin", 0)
     made = function(plain, *args, **kwargs)
     if not backend.is_inexact(made.dtype):
+        if made.dtype.kind not in "iub":
+            raise GradientLost(lost(a, f"an array of {made.dtype}"))
         return made
-    if made is not plain and not (backend.is_scalar(plain) and function is not np.array):
-        made = adopted(a, made) if not backend.is_view(made, plain) else a
-    else:
-        made = a
-    if least > made.ndim:
-        made = made.reshape((1,) * (least - made.ndim) + made.shape)
-    return made
+    shape = (1,) * (least - made.ndim) + made.shape
+    same = made is plain or (backend.is_view(made, plain) and not backend.is_scalar(plain))
+    made = a if same else adopted(a, made.reshape(a.shape))
+    return made if made.shape == shape else made.reshape(shape)
 
 
 class Joined:
@@ -140,10 +157,11 @@ def _array(part: Any) -> Any:
 
 def _makers() -> dict[str, Any]:
     makers: dict[str, Any] = {}
-    empty = ("zeros", "ones", "empty", "eye", "identity", "arange", "fromiter", "tri")
+    empty = ("zeros", "ones", "empty", "eye", "identity", "fromiter", "tri")
     makers.update({name: fresh(getattr(np, name)) for name in empty})
     full = ("full", "linspace", "logspace", "geomspace")
     makers.update({name: filled(getattr(np, name)) for name in full})
+    makers["arange"] = functools.wraps(np.arange)(arange)
     makers["array"] = converted(np.array, True)
     through = ("asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "require")
     makers.update({name: converted(getattr(np, name), False) for name in through})
