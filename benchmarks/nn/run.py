@@ -139,7 +139,7 @@ def save(name: str, about: dict[str, Any], rows: list[dict[str, Any]]) -> None:
         "",
         f"float32, one process each, rounds interleaved. {facts}.",
         "",
-        "Speed is torch's time over npgrad's; `both` is forward and backward; peak memory is how far",
+        "Speed is torch's time over npgrad's; `both` is forward and backward; peak memory: how far",
         "the resident set rises during one forward and backward. **missed**: the medians are below",
         "the bar on the wall and in processor time.",
         "",

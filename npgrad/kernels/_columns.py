@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 
 from npgrad.kernels._arrays import Array
+from npgrad.kernels._blas import one_thread
 from npgrad.kernels._compile import njit
 from npgrad.kernels._scratch import borrowed
-from npgrad.kernels._threads import spread
+from npgrad.kernels._threads import spread, thread_count
 
 __all__ = ["forward", "grad_input", "grad_weight"]
 
@@ -141,6 +142,18 @@ def forward(x: Array, w: Array, geometry: Any, size: Shape) -> Array:
         return whole
     channels, rows = x.shape[1], w[0, 0].size * x.shape[1]
     arguments = _arguments(w.shape, geometry, size)
+
+    def some(start: int, stop: int) -> None:
+        """The images ``start <= n < stop`` in this thread."""
+        with borrowed((rows, area), x.dtype) as columns:
+            for n in range(start, stop):
+                _gather(0, channels, x[n], *arguments, columns)
+                np.matmul(matrices, columns.reshape(groups, -1, area), out=y[n])
+
+    with one_thread() as alone:
+        if alone and len(x) >= thread_count():
+            spread(some, len(x), rows * area * 1.0)
+            return whole
     with borrowed((rows, area), x.dtype) as columns:
         for image, out in zip(x, y, strict=True):
             spread(_gather, channels, rows / channels * area * 0.3, image, *arguments, columns)
@@ -160,6 +173,18 @@ def grad_input(g: Array, w: Array, shape: Shape, geometry: Any) -> Array:
         return gx
     channels, rows = shape[1], w[0, 0].size * shape[1]
     arguments = _arguments(w.shape, geometry, size)
+
+    def some(start: int, stop: int) -> None:
+        """The images ``start <= n < stop`` in this thread."""
+        with borrowed((rows, area), g.dtype) as columns:
+            for n in range(start, stop):
+                np.matmul(turned, given[n], out=columns.reshape(groups, -1, area))
+                _scatter(0, channels, columns, *arguments, gx[n])
+
+    with one_thread() as alone:
+        if alone and len(g) >= thread_count():
+            spread(some, len(g), rows * area * 1.0)
+            return gx
     with borrowed((rows, area), g.dtype) as columns:
         for image, out in zip(given, gx, strict=True):
             np.matmul(turned, image, out=columns.reshape(groups, -1, area))

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from npgrad.kernels._arrays import Array
+from npgrad.kernels._blas import batched_matmul
 from npgrad.kernels._compile import njit
 from npgrad.kernels._scratch import borrowed
 from npgrad.kernels._threads import spread
@@ -312,7 +313,7 @@ def forward(x: Array, w: Array, geometry: Any, size: Shape) -> Array:
             products = more[: 36 * out * count].reshape(36, out, count)
             arguments = (plain.top, plain.left, rows, columns, tiles)
             spread(_image_tiles, len(some) * channels, cost, some, *arguments)
-            np.matmul(filters, tiles, out=products)
+            batched_matmul(filters, tiles, products)
             to = y[start:stop]
             spread(_output_tiles, len(some) * out, cost, products, rows, columns, to)
     return _join(y, len(x), geometry.dilation[0], size)
@@ -341,9 +342,9 @@ def grad_weight(g: Array, x: Array, shape: Shape, geometry: Any) -> Array:
             spread(_image_tiles, len(some) * channels, cost, some, *arguments)
             part = given[start:stop]
             spread(_cotangent_tiles, len(some) * out, cost, part, rows, columns, cotangents)
-            if start == 0:
-                np.matmul(cotangents, tiles.swapaxes(1, 2), out=total)
-            else:
-                total += np.matmul(cotangents, tiles.swapaxes(1, 2))
+            sums = total if start == 0 else np.empty_like(total)
+            batched_matmul(cotangents, tiles.swapaxes(1, 2), sums)
+            if start > 0:
+                total += sums
     gw = np.matmul(_WEIGHTS.astype(x.dtype), total.reshape(36, -1))
     return np.ascontiguousarray(gw.T).reshape(shape)
