@@ -172,6 +172,8 @@ def _row(rule: Rule, names: list[str]) -> Row:
     umath = importlib.import_module("numpy._core.umath")
     if isinstance(rule.fun, np.ufunc) and not names and hasattr(umath, rule.fun.__name__):
         name = f"np._core.umath.{rule.fun.__name__}"  # the ufunc behind a function of that name
+    elif "." not in name:
+        name = f"scipy.special.{name}"  # a ufunc that SciPy keeps private
     # np.strings.add is np.add, and SciPy exports np.sinc: true, and of no use to anybody.
     elsewhere = ("np.strings.", "np.char.", "scipy.")
     aliases = tuple(
