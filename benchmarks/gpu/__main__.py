@@ -16,7 +16,11 @@ PARTS = ("ceilings", "rows", "planes", "scatter", "axis", "conv", "fused")
 def versions() -> dict[str, str]:
     import torch
 
-    found = {"python": platform.python_version(), "device": torch.cuda.get_device_name(), "cudnn": str(torch.backends.cudnn.version())}
+    found = {
+        "python": platform.python_version(),
+        "device": torch.cuda.get_device_name(),
+        "cudnn": str(torch.backends.cudnn.version()),
+    }
     for name in ("torch", "cupy-cuda13x", "numba", "numba-cuda", "numpy", "llvmlite"):
         try:
             found[name] = importlib.metadata.version(name)

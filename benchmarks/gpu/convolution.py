@@ -38,10 +38,14 @@ def problems(shape: tuple[int, ...]) -> tuple[conv2d_grad_weight.Problem, Any]:
     p = (h + 2 * pad - dil * (r - 1) - 1) // st + 1
     both = ((r, r), (st, st), (pad, pad), (dil, dil))
     weight = conv2d_grad_weight.Problem(groups, c // groups, k // groups, h, h, p, p, *both)
-    return weight, conv2d_grad_input.classes(groups, c // groups, k // groups, (h, h), (p, p), *both)
+    return weight, conv2d_grad_input.classes(
+        groups, c // groups, k // groups, (h, h), (p, p), *both
+    )
 
 
-def tiles_for(shape: tuple[int, ...], images: int, mode: str, count: int) -> tuple[list[Any], list[Any]]:
+def tiles_for(
+    shape: tuple[int, ...], images: int, mode: str, count: int
+) -> tuple[list[Any], list[Any]]:
     """Best-ranked tiles of grad-weight and of the first class of grad-input, different enough to try."""
     weight, inputs = problems(shape)
     if shape[-1] > 1:
@@ -73,7 +77,9 @@ def _compile(program: Any) -> None:
 def prepare(found: list[Any]) -> None:
     """Compile in parallel: a convolution kernel takes Numba some seconds."""
     context = multiprocessing.get_context("spawn")
-    with concurrent.futures.ProcessPoolExecutor(min(14, os.cpu_count() or 1), mp_context=context) as pool:
+    with concurrent.futures.ProcessPoolExecutor(
+        min(14, os.cpu_count() or 1), mp_context=context
+    ) as pool:
         list(pool.map(_compile, found))
 
 
@@ -96,7 +102,10 @@ def _case(record: Record, name: str, images: int, count: int) -> None:
     p = (h + 2 * pad - dil * (r - 1) - 1) // st + 1
     size = (images * c * h * h + images * k * p * p) * 4
     flops = 2 * images * k * p * p * (c // groups) * r * r
-    sets = [(torch.randn(images, c, h, h, device="cuda"), torch.randn(images, k, p, p, device="cuda")) for _ in range(sets_for(size, 3))]
+    sets = [
+        (torch.randn(images, c, h, h, device="cuda"), torch.randn(images, k, p, p, device="cuda"))
+        for _ in range(sets_for(size, 3))
+    ]
     w = torch.randn(k, c // groups, r, r, device="cuda")
     ours = [(taken(x), taken(g)) for x, g in sets]
     weight = taken(w)
@@ -105,7 +114,9 @@ def _case(record: Record, name: str, images: int, count: int) -> None:
     def call(x: Any, g: Any, w: Any, which: int) -> Any:
         mask = [which == 0, which == 1, which == 2]
         bias = [k] if which == 2 else None
-        return aten.convolution_backward(g, x, w, bias, [st, st], [pad, pad], [dil, dil], False, [0, 0], groups, mask)[which]
+        return aten.convolution_backward(
+            g, x, w, bias, [st, st], [pad, pad], [dil, dil], False, [0, 0], groups, mask
+        )[which]
 
     x0, g0 = sets[0]
     wanted = [call(x0.double(), g0.double(), w.double(), which) for which in (0, 1)]
@@ -119,32 +130,79 @@ def _case(record: Record, name: str, images: int, count: int) -> None:
             rival = None
             if which == 1:
                 last = torch.channels_last
-                moved = [(x.contiguous(memory_format=last), g.contiguous(memory_format=last)) for x, g in sets]
+                moved = [
+                    (x.contiguous(memory_format=last), g.contiguous(memory_format=last))
+                    for x, g in sets
+                ]
                 wide = w.contiguous(memory_format=last)
                 rival = seconds([lambda x=x, g=g: call(x, g, wide, 1) for x, g in moved], repeats=5)
                 del moved
-                mine = [lambda x=x, g=g: conv2d_grad_weight.backward(g, x, (r, r), *geometry, **fast) for x, g in ours]
+                mine = [
+                    lambda x=x, g=g: conv2d_grad_weight.backward(g, x, (r, r), *geometry, **fast)
+                    for x, g in ours
+                ]
             else:
-                mine = [lambda g=g: conv2d_grad_input.backward(g, weight, (images, c, h, h), *geometry, **fast) for _, g in ours]
+                mine = [
+                    lambda g=g: conv2d_grad_input.backward(
+                        g, weight, (images, c, h, h), *geometry, **fast
+                    )
+                    for _, g in ours
+                ]
             poison(images * c * h * h * 4, k * c // groups * r * r * 4)
             wrong = error(given(mine[0]()), wanted[which])
             spent = seconds(mine, repeats=5)
             record.put(
-                operation=label, case=case, kind=mode, ours=spent, torch=theirs, rival=rival, error=wrong,
-                their_error=their_error, tflops=flops / spent / 1e12, host=host_cost(mine[0], 10),
+                operation=label,
+                case=case,
+                kind=mode,
+                ours=spent,
+                torch=theirs,
+                rival=rival,
+                error=wrong,
+                their_error=their_error,
+                tflops=flops / spent / 1e12,
+                host=host_cost(mine[0], 10),
             )
             if count > 1:
-                _tune(record, label, case, mode, shape, images, count, ours, weight, wanted[which], theirs)
+                _tune(
+                    record,
+                    label,
+                    case,
+                    mode,
+                    shape,
+                    images,
+                    count,
+                    ours,
+                    weight,
+                    wanted[which],
+                    theirs,
+                )
     if groups == 1 and r == 3:
         theirs = seconds([lambda g=g: g.sum((0, 2, 3)) for _, g in sets], repeats=5)
         mine = [lambda g=g: conv2d_grad_bias.backward(g) for _, g in ours]
         record.put(
-            operation="conv2d grad bias", case=case, kind="float32", error=error(given(mine[0]()), g0.double().sum((0, 2, 3))),
-            ours=seconds(mine, repeats=5), torch=theirs,
+            operation="conv2d grad bias",
+            case=case,
+            kind="float32",
+            error=error(given(mine[0]()), g0.double().sum((0, 2, 3))),
+            ours=seconds(mine, repeats=5),
+            torch=theirs,
         )
 
 
-def _tune(record: Record, label: str, case: str, mode: str, shape: tuple[int, ...], images: int, count: int, ours: Any, weight: Any, wanted: Any, theirs: float) -> None:
+def _tune(
+    record: Record,
+    label: str,
+    case: str,
+    mode: str,
+    shape: tuple[int, ...],
+    images: int,
+    count: int,
+    ours: Any,
+    weight: Any,
+    wanted: Any,
+    theirs: float,
+) -> None:
     import cupy
 
     problem, inputs = problems(shape)
@@ -153,11 +211,27 @@ def _tune(record: Record, label: str, case: str, mode: str, shape: tuple[int, ..
     c, h, k, r = shape[:4]
     if "weight" in label:
         out = cupy.empty((k, c // shape[-1], r, r), cupy.float32)
-        trials = [(t, lambda x, g, t=t: conv2d_grad_weight.run_tile(backend, problem, t, mode, x, g, out, images)) for t in of_weight]
+        trials = [
+            (
+                t,
+                lambda x, g, t=t: conv2d_grad_weight.run_tile(
+                    backend, problem, t, mode, x, g, out, images
+                ),
+            )
+            for t in of_weight
+        ]
     elif len(inputs) == 1:
         out = cupy.empty((images, c, h, h), cupy.float32)
         p, flat = inputs[0]
-        trials = [(t, lambda x, g, t=t: conv2d_grad_input.run_tiles(backend, p, flat, g, weight, out, images, True, mode, t)) for t in of_input]
+        trials = [
+            (
+                t,
+                lambda x, g, t=t: conv2d_grad_input.run_tiles(
+                    backend, p, flat, g, weight, out, images, True, mode, t
+                ),
+            )
+            for t in of_input
+        ]
     else:
         return
     for t, trial in trials:
@@ -169,4 +243,7 @@ def _tune(record: Record, label: str, case: str, mode: str, shape: tuple[int, ..
             kernel = backend.kernel(conv2d_grad_weight.partial_products(problem, t, mode))
         else:
             kernel = backend.kernel(conv_tile.convolve(p, t, mode))
-        print(f"      {spent * 1e6:7.1f} us x{theirs / spent:.2f} err {wrong:.1e} regs {kernel.registers} local {kernel.local_bytes} {t}", flush=True)
+        print(
+            f"      {spent * 1e6:7.1f} us x{theirs / spent:.2f} err {wrong:.1e} regs {kernel.registers} local {kernel.local_bytes} {t}",
+            flush=True,
+        )

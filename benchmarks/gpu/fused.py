@@ -69,18 +69,39 @@ def run(record: Record) -> None:
     found = given(mine[0]())
     wanted = by_torch(sets[0].double())
     record.put(
-        operation="elementwise gradient", case=f"{4 * REPEATS} operations, 1e7", kind="float32", error=error(found, wanted),
-        ours=seconds(mine), torch=seconds([lambda x=x: by_torch(x) for x in sets], repeats=3),
-        cupy=seconds([lambda x=x: by_cupy(x) for x in ours], repeats=3), copy=record.copy_seconds(8 * SIZE), host=host_cost(mine[0]),
+        operation="elementwise gradient",
+        case=f"{4 * REPEATS} operations, 1e7",
+        kind="float32",
+        error=error(found, wanted),
+        ours=seconds(mine),
+        torch=seconds([lambda x=x: by_torch(x) for x in sets], repeats=3),
+        cupy=seconds([lambda x=x: by_cupy(x) for x in ours], repeats=3),
+        copy=record.copy_seconds(8 * SIZE),
+        host=host_cost(mine[0]),
     )
     x, y = Operation("input", value=0), Operation("input", value=1)
     one = Operation("constant", value=1.0)
-    rule = Chain([x, y, one, Operation("square", (1,)), Operation("subtract", (2, 3)), Operation("multiply", (0, 4))], [5])
+    rule = Chain(
+        [
+            x,
+            y,
+            one,
+            Operation("square", (1,)),
+            Operation("subtract", (2, 3)),
+            Operation("multiply", (0, 4)),
+        ],
+        [5],
+    )
     pairs = [(torch.randn(SIZE, device="cuda"), torch.randn(SIZE, device="cuda")) for _ in range(4)]
     mine = [lambda a=taken(a), b=taken(b): rule(a, b)[0] for a, b in pairs]
     poison(4 * SIZE)
     record.put(
-        operation="tanh rule", case="g (1 - y^2), 1e7", kind="float32", error=error(given(mine[0]()), pairs[0][0].double() * (1 - pairs[0][1].double() ** 2)),
-        ours=seconds(mine), torch=seconds([lambda a=a, b=b: torch.ops.aten.tanh_backward(a, b) for a, b in pairs]),
-        copy=record.copy_seconds(12 * SIZE), host=host_cost(mine[0]),
+        operation="tanh rule",
+        case="g (1 - y^2), 1e7",
+        kind="float32",
+        error=error(given(mine[0]()), pairs[0][0].double() * (1 - pairs[0][1].double() ** 2)),
+        ours=seconds(mine),
+        torch=seconds([lambda a=a, b=b: torch.ops.aten.tanh_backward(a, b) for a, b in pairs]),
+        copy=record.copy_seconds(12 * SIZE),
+        host=host_cost(mine[0]),
     )

@@ -23,7 +23,10 @@ BARS = {
 
 
 def table(rows: list[dict[str, Any]]) -> list[str]:
-    lines = ["| case | kind | us | torch us | ratio | of a copy | other | error (torch's) |", "|---|---|---:|---:|---:|---:|---|---|"]
+    lines = [
+        "| case | kind | us | torch us | ratio | of a copy | other | error (torch's) |",
+        "|---|---|---:|---:|---:|---:|---|---|",
+    ]
     for r in rows:
         ours, theirs = r["ours"], r.get("torch")
         other = []
@@ -62,10 +65,12 @@ def main() -> None:
     lines = ["# Device kernels on an H200", ""]
     lines += [
         "Medians of CUDA events, launch cost hidden behind a sleep kernel, inputs rotated over more than 400 MB (the L2 holds 60),",
-        "outputs poisoned, errors ||out - ref|| / ||ref|| against float64. \"Ratio\" is torch's time over ours in the same process;",
-        "\"of a copy\" is the time of a device copy that moves the same bytes (read and write) over ours. cuDNN with benchmark=True.",
-        "`ordered` and `unique` are options of the call. Host: what a call costs to enqueue.", "",
-        "Versions: " + ", ".join(f"{k} {v}" for k, v in facts.items()) + ".", "",
+        'outputs poisoned, errors ||out - ref|| / ||ref|| against float64. "Ratio" is torch\'s time over ours in the same process;',
+        '"of a copy" is the time of a device copy that moves the same bytes (read and write) over ours. cuDNN with benchmark=True.',
+        "`ordered` and `unique` are options of the call. Host: what a call costs to enqueue.",
+        "",
+        "Versions: " + ", ".join(f"{k} {v}" for k, v in facts.items()) + ".",
+        "",
     ]
     notes = out.with_suffix(".notes.md")
     if notes.exists():

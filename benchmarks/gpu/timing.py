@@ -117,7 +117,8 @@ class Record:
         if size not in self.copies:
             n = max(4, size // 8)
             pairs = [
-                (torch.randn(n, device="cuda"), torch.empty(n, device="cuda")) for _ in range(sets_for(size))
+                (torch.randn(n, device="cuda"), torch.empty(n, device="cuda"))
+                for _ in range(sets_for(size))
             ]
             self.copies[size] = seconds([lambda a=a, b=b: b.copy_(a) for a, b in pairs])
         return self.copies[size]

@@ -11,9 +11,7 @@ from typing import Any
 
 __all__ = ["array", "is_available", "status", "synchronize", "to_device", "to_host"]
 
-_INSTALL = (
-    "pip install npgrad[cuda]  (cupy-cuda13x and numba-cuda[cu13]; npgrad[cuda12] for a CUDA 12 driver)"
-)
+_INSTALL = "pip install npgrad[cuda]  (cupy-cuda13x and numba-cuda[cu13]; npgrad[cuda12] for a CUDA 12 driver)"
 
 
 def _cupy() -> Any:
@@ -74,7 +72,9 @@ def status() -> dict[str, str]:
         facts["device"] = f"{properties['name'].decode()}, compute capability {major}.{minor}"
         facts["driver"] = f"CUDA {driver // 1000}.{driver % 1000 // 10}"
         if (major, minor) < (8, 0):
-            facts["usable"] = f"no: kernels need compute capability 8.0, this GPU has {major}.{minor}"
+            facts["usable"] = (
+                f"no: kernels need compute capability 8.0, this GPU has {major}.{minor}"
+            )
         elif facts["numba-cuda"].startswith("not installed"):
             facts["usable"] = f"no: kernels cannot be compiled without numba-cuda: {_INSTALL}"
     except Exception as error:

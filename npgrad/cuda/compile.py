@@ -7,6 +7,7 @@ and launched by `launch`. What lives here is the only place that imports Numba (
 from __future__ import annotations
 
 import functools
+import importlib
 import math
 import re
 import warnings
@@ -21,7 +22,8 @@ __all__ = ["cubin", "ptx"]
 @functools.cache
 def _scope() -> dict[str, Any]:
     """The names a kernel's source may use."""
-    from . import intrinsics  # isort: skip  (first: it mends NumPy for numba-cuda)
+    # first: it mends NumPy for numba-cuda, and an import sorter must not undo the order
+    intrinsics = importlib.import_module(".intrinsics", __package__)
     from numba import cuda, float32, float64, int32, int64, uint32
 
     scope = {k: v for k, v in vars(intrinsics).items() if not k.startswith("_")}
@@ -111,4 +113,3 @@ def cubin(program: Any, capability: tuple[int, int]) -> tuple[bytes, str]:
     code = _link(text, capability)
     cache.save(name, code, {"entry": match[1], "kernel": program.name})
     return code, match[1]
-

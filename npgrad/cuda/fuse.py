@@ -143,13 +143,19 @@ class Chain:
         found: list[str | None] = [None] * count
         for i, o in enumerate(self.operations):
             if o.dtype not in DTYPES:
-                raise TypeError(f"fuse: operation {i} ({o.name}) has dtype {o.dtype}; known are {', '.join(DTYPES)}")
+                raise TypeError(
+                    f"fuse: operation {i} ({o.name}) has dtype {o.dtype}; known are {', '.join(DTYPES)}"
+                )
             if o.name == "input":
                 found[int(o.value or 0)] = o.dtype
             elif o.name not in SPELLING and o.name != "constant":
-                raise NotImplementedError(f"fuse: np.{o.name} has no device spelling; end the chain before it")
+                raise NotImplementedError(
+                    f"fuse: np.{o.name} has no device spelling; end the chain before it"
+                )
             if any(not 0 <= k < i for k in o.operands):
-                raise ValueError(f"fuse: operation {i} ({o.name}) uses an entry that does not come before it")
+                raise ValueError(
+                    f"fuse: operation {i} ({o.name}) uses an entry that does not come before it"
+                )
         if any(dtype is None for dtype in found):
             raise ValueError("fuse: the inputs are not numbered 0, 1, ... without gaps")
         self.inputs = tuple(str(dtype) for dtype in found)
@@ -165,13 +171,21 @@ class Chain:
                 lines.append(f"t{i}{lane} = {_literal(o.value, o.dtype)}")
                 continue
             operands = [f"t{k}{lane}" for k in o.operands]
-            if o.dtype != "bool":  # mixed operands are cast as NumPy's result dtype says; conditions stay
+            if (
+                o.dtype != "bool"
+            ):  # mixed operands are cast as NumPy's result dtype says; conditions stay
                 operands = [
                     name if self.operations[k].dtype in ("bool", o.dtype) else f"{o.dtype}({name})"
                     for name, k in zip(operands, o.operands, strict=True)
                 ]
-            text = SPELLING[o.name].format(*operands, one=_literal(1, o.dtype), zero=_literal(0, o.dtype))
-            lines.append(f"t{i}{lane} = bool({text})" if o.dtype == "bool" else f"t{i}{lane} = {o.dtype}({text})")
+            text = SPELLING[o.name].format(
+                *operands, one=_literal(1, o.dtype), zero=_literal(0, o.dtype)
+            )
+            lines.append(
+                f"t{i}{lane} = bool({text})"
+                if o.dtype == "bool"
+                else f"t{i}{lane} = {o.dtype}({text})"
+            )
         return lines
 
     def program(self, plan: _Plan) -> Program:
@@ -181,7 +195,9 @@ class Chain:
     def __call__(self, *arrays: Any) -> list[Any]:
         """The outputs, in the broadcast shape of the arrays."""
         if len(arrays) != len(self.inputs):
-            raise TypeError(f"fuse: the chain has {len(self.inputs)} inputs, got {len(arrays)} arrays")
+            raise TypeError(
+                f"fuse: the chain has {len(self.inputs)} inputs, got {len(arrays)} arrays"
+            )
         backend = backend_of(arrays[0])
         for i, (array, dtype) in enumerate(zip(arrays, self.inputs, strict=True)):
             if str(array.dtype) != dtype:
@@ -199,7 +215,9 @@ class Chain:
             and size % 4 == 0
             and len(self.operations) <= VECTOR_OPERATIONS
             and set(kinds) | set(self.inputs) == {"float32"}
-            and backend.aligned(*outs, *(a for a, v in zip(arrays, layouts, strict=True) if v == "all"))
+            and backend.aligned(
+                *outs, *(a for a, v in zip(arrays, layouts, strict=True) if v == "all")
+            )
         )
         plan = _Plan(() if simple else tuple(n for n in shape if n > 1), layouts, vector)
         program = self.program(plan)
@@ -223,7 +241,8 @@ def _layout(array: Any, shape: tuple[int, ...]) -> Any:
     if array.shape == shape and array.flags.c_contiguous:
         return "all"
     strides = [0] * (len(shape) - array.ndim) + [
-        0 if n == 1 else s // array.itemsize for n, s in zip(array.shape, array.strides, strict=True)
+        0 if n == 1 else s // array.itemsize
+        for n, s in zip(array.shape, array.strides, strict=True)
     ]
     return tuple(s for s, n in zip(strides, shape, strict=True) if n > 1)
 
@@ -268,7 +287,9 @@ def _program(operations: tuple[Operation, ...], outputs: tuple[int, ...], plan: 
                 if layout == "all":
                     w(f"x{k} = {value(k, 'i')}")
                 elif layout != "one":
-                    terms = " + ".join(f"n{axis} * {s}" for axis, s in enumerate(layout) if s) or "0"
+                    terms = (
+                        " + ".join(f"n{axis} * {s}" for axis, s in enumerate(layout) if s) or "0"
+                    )
                     w(f"x{k} = {value(k, terms)}")
             w(*chain.statements())
             for j, k in enumerate(outputs):

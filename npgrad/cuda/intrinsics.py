@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 
 # numba-cuda 0.30 reads np.row_stack, which NumPy 2.5 no longer has: every compile would fail with AttributeError.
-if not hasattr(np, "row_stack"):
-    np.row_stack = np.vstack  # type: ignore[attr-defined]
+GONE = "row_stack"  # by name: a linter's fix once turned the attribute into np.vstack on both sides
+if not hasattr(np, GONE):
+    setattr(np, GONE, np.vstack)
 
-from llvmlite import ir  # noqa: E402
-from numba.cuda import types  # noqa: E402
-from numba.cuda.extending import intrinsic  # noqa: E402
+from llvmlite import ir
+from numba.cuda import types
+from numba.cuda.extending import intrinsic
 
 FLOAT, DOUBLE = ir.FloatType(), ir.DoubleType()
 I16, I32, I64, VOID = ir.IntType(16), ir.IntType(32), ir.IntType(64), ir.VoidType()
@@ -185,7 +186,9 @@ def _vector_store(name: str, element: Any, width: int) -> Any:
     return _build(name, ["array", "index"] + [f"v{i}" for i in range(width)], body)
 
 
-def _llvm_call(name: str, function: str, returns: Any, takes: Sequence[Any], tail: tuple[int, ...]) -> Any:
+def _llvm_call(
+    name: str, function: str, returns: Any, takes: Sequence[Any], tail: tuple[int, ...]
+) -> Any:
     """A call of an NVVM intrinsic; `tail` are constant int32 arguments appended at the end."""
 
     def body(*_: Any) -> Any:
@@ -226,11 +229,19 @@ ahead4_f32 = _asm(
     "ahead4_f32", F, ["global"], "ld.global.nc.v4.f32 {$0,$1,$2,$3}, [$4];", count=4, memory=True
 )
 # really read again (second pass over a row that lies in L2)
-again4_f32 = _asm("again4_f32", F, ["global"], "ld.global.v4.f32 {$0,$1,$2,$3}, [$4];", count=4, memory=True)
-store4_f32 = _asm(
-    "store4_f32", None, ["global", F, F, F, F], "st.global.cs.v4.f32 [$0], {$1,$2,$3,$4};", memory=True
+again4_f32 = _asm(
+    "again4_f32", F, ["global"], "ld.global.v4.f32 {$0,$1,$2,$3}, [$4];", count=4, memory=True
 )
-store2_f64 = _asm("store2_f64", None, ["global", D, D], "st.global.cs.v2.f64 [$0], {$1,$2};", memory=True)
+store4_f32 = _asm(
+    "store4_f32",
+    None,
+    ["global", F, F, F, F],
+    "st.global.cs.v4.f32 [$0], {$1,$2,$3,$4};",
+    memory=True,
+)
+store2_f64 = _asm(
+    "store2_f64", None, ["global", D, D], "st.global.cs.v2.f64 [$0], {$1,$2};", memory=True
+)
 load1_f32 = _asm("load1_f32", F, ["global"], "ld.global.nc.f32 $0, [$1];")
 load1_i64 = _asm("load1_i64", L, ["global"], "ld.global.nc.s64 $0, [$1];")
 load1_i32 = _asm("load1_i32", I, ["global"], "ld.global.nc.s32 $0, [$1];")
@@ -275,7 +286,8 @@ load8_bf16 = _asm(
     count=8,
 )
 _UNPACK_F16 = " ".join(
-    f"mov.b32 {{l, h}}, w{i}; cvt.f32.f16 ${2 * i}, l; cvt.f32.f16 ${2 * i + 1}, h;" for i in range(4)
+    f"mov.b32 {{l, h}}, w{i}; cvt.f32.f16 ${2 * i}, l; cvt.f32.f16 ${2 * i + 1}, h;"
+    for i in range(4)
 )
 load8_f16 = _asm(
     "load8_f16",
@@ -303,8 +315,12 @@ put4_f32 = _vector_store("put4_f32", F, 4)
 put2_f32 = _vector_store("put2_f32", F, 2)
 
 # ---- reductions in memory (no value returned)
-add1_f32 = _asm("add1_f32", None, ["global", F], "red.relaxed.gpu.global.add.f32 [$0], $1;", memory=True)
-add1_f64 = _asm("add1_f64", None, ["global", D], "red.relaxed.gpu.global.add.f64 [$0], $1;", memory=True)
+add1_f32 = _asm(
+    "add1_f32", None, ["global", F], "red.relaxed.gpu.global.add.f32 [$0], $1;", memory=True
+)
+add1_f64 = _asm(
+    "add1_f64", None, ["global", D], "red.relaxed.gpu.global.add.f64 [$0], $1;", memory=True
+)
 # one instruction adds 16 bytes; compute capability 9.0 and newer
 add4_f32 = _asm(
     "add4_f32",
@@ -321,25 +337,37 @@ add4_split_f32 = _asm(
     memory=True,
 )
 shared_add_f32 = _asm(
-    "shared_add_f32", None, ["shared", F], "red.relaxed.cta.shared::cta.add.f32 [$0], $1;", memory=True
+    "shared_add_f32",
+    None,
+    ["shared", F],
+    "red.relaxed.cta.shared::cta.add.f32 [$0], $1;",
+    memory=True,
 )
 shared_exchange_i32 = _asm(
-    "shared_exchange_i32", I, ["shared", I], "atom.relaxed.cta.shared::cta.exch.b32 $0, [$1], $2;", memory=True
+    "shared_exchange_i32",
+    I,
+    ["shared", I],
+    "atom.relaxed.cta.shared::cta.exch.b32 $0, [$1], $2;",
+    memory=True,
 )
 shared_add_i32 = _asm(
-    "shared_add_i32", None, ["shared", I], "red.relaxed.cta.shared::cta.add.u32 [$0], $1;", memory=True
+    "shared_add_i32",
+    None,
+    ["shared", I],
+    "red.relaxed.cta.shared::cta.add.u32 [$0], $1;",
+    memory=True,
 )
 
 # ---- flags between blocks
-ticket = _asm("ticket", I, ["global", I], "atom.acq_rel.gpu.global.add.u32 $0, [$1], $2;", memory=True)
+ticket = _asm(
+    "ticket", I, ["global", I], "atom.acq_rel.gpu.global.add.u32 $0, [$1], $2;", memory=True
+)
 flag_set = _asm("flag_set", None, ["global", I], "st.release.gpu.global.u32 [$0], $1;", memory=True)
 flag_get = _asm("flag_get", I, ["global"], "ld.acquire.gpu.global.u32 $0, [$1];", memory=True)
 fence = _asm("fence", None, [], "fence.acq_rel.gpu;", memory=True)
 
 # ---- warps
-shfl_xor_f32 = _llvm_call(
-    "shfl_xor_f32", "llvm.nvvm.shfl.sync.bfly.f32", F, [I, F, I], (31,)
-)
+shfl_xor_f32 = _llvm_call("shfl_xor_f32", "llvm.nvvm.shfl.sync.bfly.f32", F, [I, F, I], (31,))
 shfl_xor_i32 = _llvm_call("shfl_xor_i32", "llvm.nvvm.shfl.sync.bfly.i32", I, [I, I, I], (31,))
 shfl_up_f32 = _llvm_call("shfl_up_f32", "llvm.nvvm.shfl.sync.up.f32", F, [I, F, I], (0,))
 shfl_up_i32 = _llvm_call("shfl_up_i32", "llvm.nvvm.shfl.sync.up.i32", I, [I, I, I], (0,))
@@ -363,7 +391,9 @@ warp_ballot = _asm(
 )
 warp_sync = _asm("warp_sync", None, [], "bar.warp.sync 0xffffffff;", memory=True)
 popcount = _asm("popcount", I, [I], "popc.b32 $0, $1;")
-lowest_bit = _asm("lowest_bit", I, [I], "{ .reg .b32 t; brev.b32 t, $1; bfind.shiftamt.u32 $0, t; }")
+lowest_bit = _asm(
+    "lowest_bit", I, [I], "{ .reg .b32 t; brev.b32 t, $1; bfind.shiftamt.u32 $0, t; }"
+)
 
 # ---- a barrier of some warps of a block: number 1..15, threads a multiple of 32
 barrier_some = _asm("barrier_some", None, [I, I], "bar.sync $0, $1;", memory=True)
@@ -374,13 +404,25 @@ float_of = _asm("float_of", F, [I], "mov.b32 $0, $1;")
 
 # ---- asynchronous copies, global to shared; `size` bytes are read, the rest is zero-filled
 copy16_f32 = _asm(
-    "copy16_f32", None, ["shared", "global", I], "cp.async.cg.shared.global [$0], [$1], 16, $2;", memory=True
+    "copy16_f32",
+    None,
+    ["shared", "global", I],
+    "cp.async.cg.shared.global [$0], [$1], 16, $2;",
+    memory=True,
 )
 copy8_f32 = _asm(
-    "copy8_f32", None, ["shared", "global", I], "cp.async.ca.shared.global [$0], [$1], 8, $2;", memory=True
+    "copy8_f32",
+    None,
+    ["shared", "global", I],
+    "cp.async.ca.shared.global [$0], [$1], 8, $2;",
+    memory=True,
 )
 copy4_f32 = _asm(
-    "copy4_f32", None, ["shared", "global", I], "cp.async.ca.shared.global [$0], [$1], 4, $2;", memory=True
+    "copy4_f32",
+    None,
+    ["shared", "global", I],
+    "cp.async.ca.shared.global [$0], [$1], 4, $2;",
+    memory=True,
 )
 copy_commit = _asm("copy_commit", None, [], "cp.async.commit_group;", memory=True)
 copy_wait0 = _asm("copy_wait0", None, [], "cp.async.wait_group 0;", memory=True)

@@ -23,7 +23,10 @@ _MMA = ir.InlineAsm(
     "=f,=f,=f,=f,0,1,2,3,r,r,r,r,r,r",
     side_effect=False,
 )
-_PRODUCTS = {True: ((1, 0), (0, 1), (0, 0)), False: ((0, 0),)}  # which part of A with which part of B
+_PRODUCTS = {
+    True: ((1, 0), (0, 1), (0, 0)),
+    False: ((0, 0),),
+}  # which part of A with which part of B
 
 
 class _Emitter:
@@ -35,7 +38,11 @@ class _Emitter:
     def element(self, argument: int, i: int) -> Any:
         """Pointer to a constant element of a local array."""
         return _element_pointer(
-            self.context, self.builder, self.sig.args[argument], self.args[argument], ir.Constant(I64, i)
+            self.context,
+            self.builder,
+            self.sig.args[argument],
+            self.args[argument],
+            ir.Constant(I64, i),
         )
 
     def shared(self, argument: int) -> Any:
@@ -50,7 +57,9 @@ class _Emitter:
         pointer = b.gep(b.gep(base, [offset]), [ir.Constant(I32, constant)])
         if width == 1:
             return [b.load(pointer)]
-        vector = b.load(b.bitcast(pointer, ir.PointerType(ir.VectorType(FLOAT, width), 3)), align=4 * width)
+        vector = b.load(
+            b.bitcast(pointer, ir.PointerType(ir.VectorType(FLOAT, width), 3)), align=4 * width
+        )
         return [b.extract_element(vector, ir.Constant(I32, i)) for i in range(width)]
 
     def split(self, value: Any, triple: bool) -> tuple[Any, Any]:
@@ -75,7 +84,12 @@ class _Emitter:
             self.builder.store(self.builder.extract_value(result, i), p)
 
 
-def _macro(name: str, parameters: str, kinds: Callable[..., tuple[Any, ...]], emit: Callable[[_Emitter], None]) -> Any:
+def _macro(
+    name: str,
+    parameters: str,
+    kinds: Callable[..., tuple[Any, ...]],
+    emit: Callable[[_Emitter], None],
+) -> Any:
     names = parameters.split()
 
     def body(*found: Any) -> Any:
@@ -93,7 +107,10 @@ def tile_products(name: str, mt: int, nt: int, triple: int, half: int, tap: int,
 
     def emit(e: _Emitter) -> None:
         base = e.shared(1)
-        a = [[e.split(v, bool(triple)) for v in e.load(base, e.args[2], first + 128 * i, 4)] for i in range(mt)]
+        a = [
+            [e.split(v, bool(triple)) for v in e.load(base, e.args[2], first + 128 * i, 4)]
+            for i in range(mt)
+        ]
         b = []
         for n in range(nt):
             at = e.builder.add(e.args[3], e.builder.load(e.element(4, n)))
@@ -104,7 +121,9 @@ def tile_products(name: str, mt: int, nt: int, triple: int, half: int, tap: int,
                     e.multiply((i * nt + n) * 4, a[i], b[n], parts)
 
     i32 = types.int32
-    return _macro(name, "sums shared weights patch pixels", lambda s, m, *_: (s, m, i32, i32, _[2]), emit)
+    return _macro(
+        name, "sums shared weights patch pixels", lambda s, m, *_: (s, m, i32, i32, _[2]), emit
+    )
 
 
 def tile_put(name: str, mt: int, nt: int, pitch: int) -> Any:
@@ -117,7 +136,10 @@ def tile_put(name: str, mt: int, nt: int, pitch: int) -> Any:
                 for j in range(4):
                     at = e.builder.gep(base, [e.args[2]])
                     offset = ir.Constant(I32, (i * 16 + 8 * (j // 2)) * pitch + n * 8 + j % 2)
-                    e.builder.store(e.builder.load(e.element(0, (i * nt + n) * 4 + j)), e.builder.gep(at, [offset]))
+                    e.builder.store(
+                        e.builder.load(e.element(0, (i * nt + n) * 4 + j)),
+                        e.builder.gep(at, [offset]),
+                    )
 
     return _macro(name, "sums shared at", lambda s, m, _: (s, m, types.int32), emit)
 
@@ -128,12 +150,16 @@ def _weight_offsets(ks: int, stride: int, dilation: int, shift: int) -> tuple[li
     return offsets, sorted({o // 2 * 2 for o in offsets})
 
 
-def weight_fragment_count(mt: int, ng: int, fr: int, ks: int, stride: int, dilation: int, shift: int) -> int:
+def weight_fragment_count(
+    mt: int, ng: int, fr: int, ks: int, stride: int, dilation: int, shift: int
+) -> int:
     """Words `weight_load` keeps."""
     return 4 * mt + 2 * ng * fr * len(_weight_offsets(ks, stride, dilation, shift)[1])
 
 
-def _weight_loads(e: _Emitter, base: Any, a_at: Any, b_at: Any, sizes: tuple[int, ...]) -> list[Any]:
+def _weight_loads(
+    e: _Emitter, base: Any, a_at: Any, b_at: Any, sizes: tuple[int, ...]
+) -> list[Any]:
     mt, ng, fr, ks, stride, dilation, pitch, plane, row, shift = sizes
     found: list[Any] = []
     for a in range(mt):
@@ -233,7 +259,9 @@ def weight_store(name: str, mt: int, ng: int, fr: int, ks: int, outputs: int, ch
                                 b.store(value, b.gep(base, [b.sext(at, I64)]))
 
     i32 = types.int32
-    return _macro(name, "sums part home m0 n0", lambda s, p, *_: (s, p, types.int64, i32, i32), emit)
+    return _macro(
+        name, "sums part home m0 n0", lambda s, p, *_: (s, p, types.int64, i32, i32), emit
+    )
 
 
 def clear(name: str, count: int) -> Any:

@@ -363,7 +363,10 @@ def _weight_step(*sizes: int) -> Any:
 
 def _weight_load(*sizes: int) -> Any:
     def run(kept: Any, shared: Any, a_at: int, b_at: int) -> None:
-        kept[0], kept[1] = a_at, b_at  # the twin remembers where, not what: shared memory does not change meanwhile
+        kept[0], kept[1] = (
+            a_at,
+            b_at,
+        )  # the twin remembers where, not what: shared memory does not change meanwhile
 
     return run
 
@@ -449,7 +452,10 @@ def run(program: Any, grid: tuple[int, ...], args: tuple[Any, ...]) -> None:
     kernel = cuda.jit(scope[program.name])
     flat = [_memory(a) if isinstance(a, np.ndarray) else a for a in args]
     # kernels see 16-bit floats as words
-    flat = [a.view(np.uint16) if isinstance(a, np.ndarray) and a.dtype == np.float16 else a for a in flat]
+    flat = [
+        a.view(np.uint16) if isinstance(a, np.ndarray) and a.dtype == np.float16 else a
+        for a in flat
+    ]
     # the simulator cannot hand over an empty array; no kernel reads one
     flat = [np.zeros(1, a.dtype) if isinstance(a, np.ndarray) and not a.size else a for a in flat]
     with np.errstate(all="ignore"), _barriers():
@@ -460,7 +466,10 @@ def _memory(array: Any) -> Any:
     """The words from an array's first element on, as a kernel sees them through a pointer."""
     if array.flags.c_contiguous:
         return array.reshape(-1)
-    last = sum((n - 1) * abs(s) for n, s in zip(array.shape, array.strides, strict=True)) // array.itemsize
+    last = (
+        sum((n - 1) * abs(s) for n, s in zip(array.shape, array.strides, strict=True))
+        // array.itemsize
+    )
     if min(array.strides) < 0:
         raise ValueError("the simulator takes no negative strides")
     return np.lib.stride_tricks.as_strided(array, (last + 1,), (array.itemsize,))
@@ -493,7 +502,8 @@ def _barriers() -> Iterator[None]:
 
         points = np.ndindex(*manager._block_dim)
         threads = [
-            simulator.BlockThread(body, manager, grid_point, point, manager._debug) for point in points
+            simulator.BlockThread(body, manager, grid_point, point, manager._debug)
+            for point in points
         ]
         for thread in threads:
             thread.start()

@@ -313,7 +313,17 @@ UNARY = {
     "log": (0.1, 9), "log10": (0.1, 9), "log1p": (-0.5, 3), "log2": (0.1, 9), "negative": (-2, 2), "positive": (-2, 2),
     "reciprocal": (0.2, 4), "sign": (-1, 1), "sin": (-6, 6), "sinh": (-2, 2), "sqrt": (0, 9), "square": (-3, 3), "tan": (-1, 1), "tanh": (-2, 2),
 }  # fmt: skip
-BINARY = ("add", "arctan2", "divide", "hypot", "maximum", "minimum", "multiply", "power", "subtract")
+BINARY = (
+    "add",
+    "arctan2",
+    "divide",
+    "hypot",
+    "maximum",
+    "minimum",
+    "multiply",
+    "power",
+    "subtract",
+)
 TESTS = ("equal", "greater", "greater_equal", "less", "less_equal", "not_equal")
 
 
@@ -336,7 +346,12 @@ def check_fuse(name: str, dtype: str, put: Move, get: Move, *, size: int = 40) -
     if want.dtype == bool:
         assert np.array_equal(found, want)
     else:
-        assert np.allclose(found, want, rtol=3e-6 if dtype == "float32" else 1e-13, atol=1e-7 if dtype == "float32" else 1e-15)
+        assert np.allclose(
+            found,
+            want,
+            rtol=3e-6 if dtype == "float32" else 1e-13,
+            atol=1e-7 if dtype == "float32" else 1e-15,
+        )
 
 
 def check_fuse_broadcast(put: Move, get: Move) -> None:

@@ -15,10 +15,10 @@ import pytest
 pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
 pytest.importorskip("cuda.bindings", reason="cuda-bindings is not installed")
 
-from npgrad.cuda import cache, launch  # noqa: E402
-from npgrad.cuda import compile as compiler  # noqa: E402
-from npgrad.cuda.fuse import SPELLING, Chain, Operation, _Plan  # noqa: E402
-from npgrad.cuda.kernels import (  # noqa: E402
+from npgrad.cuda import cache, launch
+from npgrad.cuda import compile as compiler
+from npgrad.cuda.fuse import SPELLING, Chain, Operation, _Plan
+from npgrad.cuda.kernels import (
     batch_norm,
     conv2d_grad_bias,
     conv2d_grad_input,
@@ -31,7 +31,7 @@ from npgrad.cuda.kernels import (  # noqa: E402
     rows,
     scatter_add,
 )
-from npgrad.cuda.source import ELEMENTS  # noqa: E402
+from npgrad.cuda.source import ELEMENTS
 
 CAPABILITIES = [(8, 0), (9, 0)]
 F32, F16, BF16 = (ELEMENTS[k] for k in ("float32", "float16", "bfloat16"))
@@ -43,14 +43,31 @@ def shape_of(columns: int, element: Any) -> Any:
 
 def row_kernels() -> dict[str, Any]:
     found = {}
-    for element, columns in [(F32, 7), (F32, 128), (F32, 1024), (F32, 4096), (F32, 16384), (F32, 1023), (BF16, 4096), (F16, 1000)]:
+    for element, columns in [
+        (F32, 7),
+        (F32, 128),
+        (F32, 1024),
+        (F32, 4096),
+        (F32, 16384),
+        (F32, 1023),
+        (BF16, 4096),
+        (F16, 1000),
+    ]:
         shape = shape_of(columns, element)
         label = f"{element.name} {columns}"
-        found[f"layer_norm backward {label}"] = lambda v, s=shape, e=element: rows.norm_backward(s, e, True, True, "atomic", v)
-        found[f"softmax backward {label}"] = lambda v, s=shape, e=element: rows.softmax_backward(s, e, False)
-        found[f"layer_norm forward {label}"] = lambda v, s=shape, e=element: rows.norm_forward(s, e, True, True, True)
+        found[f"layer_norm backward {label}"] = lambda v, s=shape, e=element: rows.norm_backward(
+            s, e, True, True, "atomic", v
+        )
+        found[f"softmax backward {label}"] = lambda v, s=shape, e=element: rows.softmax_backward(
+            s, e, False
+        )
+        found[f"layer_norm forward {label}"] = lambda v, s=shape, e=element: rows.norm_forward(
+            s, e, True, True, True
+        )
     shape = shape_of(768, F32)
-    found["rms_norm backward ordered"] = lambda v: rows.norm_backward(shape, F32, False, True, "partials", v)
+    found["rms_norm backward ordered"] = lambda v: rows.norm_backward(
+        shape, F32, False, True, "partials", v
+    )
     found["softmax forward"] = lambda v: rows.softmax_forward(shape, F32, False)
     found["log_softmax forward"] = lambda v: rows.softmax_forward(shape, F32, True)
     found["log_softmax backward"] = lambda v: rows.softmax_backward(shape, F32, True)
@@ -66,14 +83,22 @@ def row_kernels() -> dict[str, Any]:
 
 def other_kernels() -> dict[str, Any]:
     weight = conv2d_grad_weight.Problem(1, 64, 64, 14, 14, 14, 14, (3, 3), (1, 1), (1, 1), (1, 1))
-    (problem, flat), *_ = conv2d_grad_input.classes(1, 64, 64, (14, 14), (14, 14), (3, 3), (1, 1), (1, 1), (1, 1))
+    (problem, flat), *_ = conv2d_grad_input.classes(
+        1, 64, 64, (14, 14), (14, 14), (3, 3), (1, 1), (1, 1), (1, 1)
+    )
     small = (4, 4, (14, 14), (14, 14), (3, 3), (1, 1), (1, 1), (1, 1))
     found = {
         "group_norm forward": lambda v: group_norm.group_forward(F32, 4, 2, 196, 32, True, True),
-        "group_norm backward": lambda v: group_norm.group_backward(F32, 4, 2, 196, 32, True, "atomic"),
+        "group_norm backward": lambda v: group_norm.group_backward(
+            F32, 4, 2, 196, 32, True, "atomic"
+        ),
         "batch_norm sums": lambda v: batch_norm.channel_partials(F32, 4, 196, "column"),
-        "batch_norm backward": lambda v: batch_norm.channel_apply(F32, 4, 196, "backward", True, False),
-        "batch_norm forward": lambda v: batch_norm.channel_apply(BF16, 1, 49, "forward", True, True),
+        "batch_norm backward": lambda v: batch_norm.channel_apply(
+            F32, 4, 196, "backward", True, False
+        ),
+        "batch_norm forward": lambda v: batch_norm.channel_apply(
+            BF16, 1, 49, "forward", True, True
+        ),
         "batch_norm of rows": lambda v: looped.column_apply(F32, 4, "backward", True, False),
         "index_add": lambda v: index_add.chunk_add(4, 16, 1, False, True, "int64", v),
         "index_add 1-D": lambda v: index_add.chunk_add(1, 1, 1, False, True, "int32", v),
@@ -89,7 +114,9 @@ def other_kernels() -> dict[str, Any]:
         found[f"conv grad weight {mode}"] = lambda v, m=mode: conv2d_grad_weight.partial_products(
             weight, conv2d_grad_weight.choose(weight, 32, m), m
         )
-        found[f"conv grad input {mode}"] = lambda v, m=mode: conv_tile.convolve(problem, conv_tile.choose(problem, 32, m), m)
+        found[f"conv grad input {mode}"] = lambda v, m=mode: conv_tile.convolve(
+            problem, conv_tile.choose(problem, 32, m), m
+        )
     return found
 
 
@@ -108,11 +135,20 @@ def test_compiles_without_float64(name: str, capability: tuple[int, int]) -> Non
 @pytest.mark.parametrize("name", sorted(SPELLING))
 def test_fused_rules_stay_in_float32(name: str) -> None:
     count = 1 + max([int(n) for n in re.findall(r"\{(\d)\}", SPELLING[name])], default=0)
-    compares = name in ("equal", "greater", "greater_equal", "less", "less_equal", "not_equal") or name.startswith(("is", "logical"))
+    compares = name in (
+        "equal",
+        "greater",
+        "greater_equal",
+        "less",
+        "less_equal",
+        "not_equal",
+    ) or name.startswith(("is", "logical"))
     inputs = [Operation("input", value=i) for i in range(count)]
     if name == "where":
         inputs[0] = Operation("input", dtype="bool", value=0)
-    chain = Chain([*inputs, Operation(name, tuple(range(count)), "bool" if compares else "float32")], [count])
+    chain = Chain(
+        [*inputs, Operation(name, tuple(range(count)), "bool" if compares else "float32")], [count]
+    )
     text = compiler.ptx(chain.program(_Plan((), ("all",) * count, False)), (9, 0))
     if name not in ("sin", "cos", "tan"):  # libdevice reduces large arguments of these in float64
         assert ".f64" not in text
@@ -121,7 +157,14 @@ def test_fused_rules_stay_in_float32(name: str) -> None:
 def test_python_literals_and_integers_do_not_widen() -> None:
     x, n = Operation("input", value=0), Operation("input", dtype="int32", value=1)
     one = Operation("constant", value=1)
-    operations = [x, n, one, Operation("divide", (2, 0)), Operation("add", (3, 1)), Operation("multiply", (4, 4))]
+    operations = [
+        x,
+        n,
+        one,
+        Operation("divide", (2, 0)),
+        Operation("add", (3, 1)),
+        Operation("multiply", (4, 4)),
+    ]
     text = compiler.ptx(Chain(operations, [5]).program(_Plan((), ("all", "all"), False)), (9, 0))
     assert ".f64" not in text
 
@@ -142,11 +185,19 @@ def test_row_stack_is_mended() -> None:
         "from npgrad.cuda.kernels import rows\n"
         "assert 'entry' in c.ptx(rows.column_sum(), (9, 0))\n"
     )
-    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=False, cwd=Path(__file__).parents[2])
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=Path(__file__).parents[2],
+    )
     assert done.returncode == 0, done.stderr
 
 
-def test_machine_code_is_cached_and_damage_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_machine_code_is_cached_and_damage_is_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("NPGRAD_CUDA_CACHE", str(tmp_path))
     program = rows.column_sum()
     code, entry = compiler.cubin(program, (9, 0))
@@ -165,7 +216,12 @@ def test_machine_code_is_cached_and_damage_is_noticed(tmp_path: Path, monkeypatc
 def test_key_covers_what_changes_the_code() -> None:
     program = rows.column_sum()
     keys = {cache.key(program, (9, 0)), cache.key(program, (8, 0))}
-    for change in ({"source": program.source + "\n"}, {"threads": 512}, {"blocks": 2}, {"signature": ("float32*",)}):
+    for change in (
+        {"source": program.source + "\n"},
+        {"threads": 512},
+        {"blocks": 2},
+        {"signature": ("float32*",)},
+    ):
         keys.add(cache.key(launch.Program(**{**vars(program), **change}), (9, 0)))
     assert len(keys) == 6
 
@@ -180,7 +236,13 @@ def test_cached_code_loads_without_numba(tmp_path: Path, monkeypatch: pytest.Mon
         "assert c.cubin(rows.column_sum(), (9, 0))[0][:4] == b'\\x7fELF'\n"
         "assert 'numba' not in sys.modules and 'cupy' not in sys.modules, 'heavy import'\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=Path(__file__).parents[2])
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=Path(__file__).parents[2],
+    )
     assert done.returncode == 0, done.stderr
 
 

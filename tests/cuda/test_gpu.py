@@ -106,7 +106,7 @@ def test_softmax(columns: int, kind: str, log: bool) -> None:
         ((4, 64, 56, 56), 32),
         ((3, 256, 14, 14), 32),
         ((5, 6, 7, 3), 3),
-        ((2, 8, 1), 4),
+        ((2, 12, 1), 4),
         ((2, 512, 7, 7), 1),
         ((2, 16, 64, 64), 2),
         ((300, 32, 5), 32),
@@ -243,7 +243,8 @@ def test_special_values_in_softmax() -> None:
         for module in (softmax, log_softmax):
             found = get(module.forward(put(x)))
             want = module.reference_forward(x.astype(np.float64))
-            assert np.allclose(found, want, rtol=2e-6, atol=1e-30)
+            # the largest log-probability of a row is log(1 + small): one rounding of a number near 1
+            assert np.allclose(found, want, rtol=2e-6, atol=2e-7 if module is log_softmax else 1e-30)
 
 
 def test_foreign_arrays_are_taken_without_a_copy() -> None:

@@ -24,9 +24,27 @@ if not INSIDE:
     @pytest.mark.parametrize("group", GROUPS)
     def test_in_simulator(group: str) -> None:
         root = Path(__file__).parents[2]
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "", "-k", f"test_{group}", __file__]
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "-m",
+            "",
+            "-k",
+            f"test_{group}",
+            __file__,
+        ]
         done = subprocess.run(
-            command, cwd=root, env={**os.environ, "NUMBA_ENABLE_CUDASIM": "1"}, capture_output=True, text=True, timeout=1200, check=False
+            command,
+            cwd=root,
+            env={**os.environ, "NUMBA_ENABLE_CUDASIM": "1"},
+            capture_output=True,
+            text=True,
+            timeout=1200,
+            check=False,
         )
         assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
 
@@ -59,7 +77,9 @@ else:
         checks.check_softmax((1, 16500), "float32", put, get)
         checks.check_rms_norm((1, 16388), "float32", put, get)
 
-    @pytest.mark.parametrize(("shape", "groups"), [((2, 4, 4, 4), 2), ((2, 6, 5, 3), 3), ((2, 3, 1), 3)])
+    @pytest.mark.parametrize(
+        ("shape", "groups"), [((2, 4, 4, 4), 2), ((2, 6, 5, 3), 3), ((2, 3, 1), 3)]
+    )
     def test_planes_group_norm(shape: tuple[int, ...], groups: int) -> None:
         checks.check_group_norm(shape, groups, "float32", put, get)
         checks.check_group_norm(shape, groups, "float32", put, get, deterministic=True)
@@ -69,9 +89,14 @@ else:
         checks.check_batch_norm(shape, "float32", put, get)
 
     @pytest.mark.parametrize("spread", ["uniform", "skewed", "equal"])
-    @pytest.mark.parametrize(("count", "width", "rows"), [(700, 4, 50), (600, 64, 30), (90, 7, 20), (1500, 0, 300), (300, 20, 1)])
+    @pytest.mark.parametrize(
+        ("count", "width", "rows"),
+        [(700, 4, 50), (600, 64, 30), (90, 7, 20), (1500, 0, 300), (300, 20, 1)],
+    )
     def test_scatter_index_add(count: int, width: int, rows: int, spread: str) -> None:
-        checks.check_index_add(count, width, rows, spread, put, get, deterministic=spread == "skewed")
+        checks.check_index_add(
+            count, width, rows, spread, put, get, deterministic=spread == "skewed"
+        )
 
     @pytest.mark.parametrize("spread", ["uniform", "skewed", "equal"])
     def test_scatter_rows(spread: str) -> None:
@@ -89,7 +114,13 @@ else:
             ((3, 5, 5), 4, (3, 3), "weight", {"stride": 2, "padding": 1}),
             ((4, 2, 2), 4, (1, 1), "input weight", {}),
             ((4, 5, 5), 4, (3, 3), "input weight", {"padding": 1, "groups": 4}),
-            ((4, 5, 6), 8, (3, 2), "input weight", {"stride": (2, 1), "dilation": (1, 2), "groups": 2}),
+            (
+                (4, 5, 6),
+                8,
+                (3, 2),
+                "input weight",
+                {"stride": (2, 1), "dilation": (1, 2), "groups": 2},
+            ),
         ],
         ids=str,
     )
@@ -111,6 +142,11 @@ else:
         checks.check_softmax((rows, columns), kind, put, get)
 
     @settings(max_examples=6, deadline=None, derandomize=True)
-    @given(st.integers(1, 900), st.integers(0, 40), st.integers(1, 60), st.sampled_from(["uniform", "skewed"]))
+    @given(
+        st.integers(1, 900),
+        st.integers(0, 40),
+        st.integers(1, 60),
+        st.sampled_from(["uniform", "skewed"]),
+    )
     def test_random_index_add(count: int, width: int, rows: int, spread: str) -> None:
         checks.check_index_add(count, width, rows, spread, put, get)

@@ -14,7 +14,13 @@ import npgrad.cuda
 
 def test_import_is_light() -> None:
     code = "import sys, npgrad.cuda, npgrad.cuda.kernels.layer_norm, npgrad.cuda.fuse; assert not {'numba', 'cupy', 'cuda'} & set(sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=Path(__file__).parents[2])
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=Path(__file__).parents[2],
+    )
     assert done.returncode == 0, done.stderr
 
 

@@ -90,11 +90,15 @@ def backward(
         grads = None
         if weight is not None:
             mode = "row" if centred else "uncentred"
-            part, chunks = column_partials(backend, element, width, mode, g, x, centre, rstd, count, columns)
+            part, chunks = column_partials(
+                backend, element, width, mode, g, x, centre, rstd, count, columns
+            )
             grads = sum_partials(backend, part, chunks, 2 * columns)
         return (dx, *_split(grads, weight, centred))
     finish = "partials" if deterministic else "atomic"
-    program = rows.norm_backward(shape, element, centred, weight is not None, finish, backend.vector_add)
+    program = rows.norm_backward(
+        shape, element, centred, weight is not None, finish, backend.vector_add
+    )
     grid = rows.grid_for(backend, program, shape, count)
     grads = None
     target = rstd

@@ -71,7 +71,9 @@ def _place(w: Writer, u: int, size: int, width: int) -> str:
     units = size // width
     w(f"i{u} = i + {u * THREADS}", f"ok{u} = i{u} < count", f"q{u} = i{u} if ok{u} else int32(0)")
     w(f"n{u} = q{u} // int32({units})")
-    w(f"at{u} = ((first + n{u}) * channels + c) * {size} + (q{u} - n{u} * int32({units})) * {width}")
+    w(
+        f"at{u} = ((first + n{u}) * channels + c) * {size} + (q{u} - n{u} * int32({units})) * {width}"
+    )
     return f"at{u}"
 
 
@@ -97,7 +99,11 @@ def channel_partials(element: Element, width: int, size: int, mode: str) -> Prog
             with w.block(f"if ok{u}:"):
                 for j, x in enumerate(xs):
                     w(f"d = {x} - k")
-                    w("a += d; b += d * d" if mode == "moments" else f"a += {gs[j]} * d; b += {gs[j]}")
+                    w(
+                        "a += d; b += d * d"
+                        if mode == "moments"
+                        else f"a += {gs[j]} * d; b += {gs[j]}"
+                    )
     block_reduce(w, ["a", "b"], THREADS)
     with w.block("if t == 0:"):
         w("place = int64(cuda.blockIdx.y) * 2 * channels + c")
@@ -144,7 +150,9 @@ def channel_apply(
                 looped._store(w, element, width, "out", f"at{u}", values)
     pointer = element.pointer
     signature = (
-        (pointer, pointer) + ("float32*",) * 6 + (pointer, "float32*")
+        (pointer, pointer)
+        + ("float32*",) * 6
+        + (pointer, "float32*")
         + ("int64", "int64", "int64", "int64", "float32", "float32")
     )
     return Program("channel_apply", w.text(), signature, THREADS)
@@ -201,7 +209,22 @@ def _pass(
         backend.run(
             program,
             (tiles, -(-images // chunk)),
-            *(g, x, mean, rstd, wt, bs, sums, out, dw, images, channels, chunk, scale, np.float32(eps)),
+            *(
+                g,
+                x,
+                mean,
+                rstd,
+                wt,
+                bs,
+                sums,
+                out,
+                dw,
+                images,
+                channels,
+                chunk,
+                scale,
+                np.float32(eps),
+            ),
         )
         return sums, dw
     width = element.vector if aligned and inner % element.vector == 0 else 1

@@ -34,9 +34,13 @@ def channel_sums(size: int, width: int) -> Program:
     w(f"count = int32(min(chunk, images - first) * {units})", "total = float32(0)")
     with w.block(f"for i in range(t, count, int32({THREADS * 4})):"):
         for u in range(4):
-            w(f"i{u} = i + int32({THREADS * u}); ok{u} = i{u} < count; i{u} = i{u} if ok{u} else int32(0)")
+            w(
+                f"i{u} = i + int32({THREADS * u}); ok{u} = i{u} < count; i{u} = i{u} if ok{u} else int32(0)"
+            )
             w(f"n{u} = i{u} // int32({units})")
-            w(f"at{u} = ((first + n{u}) * channels + c) * {size} + (i{u} - n{u} * int32({units})) * int32({width})")
+            w(
+                f"at{u} = ((first + n{u}) * channels + c) * {size} + (i{u} - n{u} * int32({units})) * int32({width})"
+            )
             w(f"{', '.join(f'g{u}_{j}' for j in range(width))} = load{width}_f32(g, at{u})")
         for u in range(4):
             terms = " + ".join(f"g{u}_{j}" for j in range(width))
@@ -44,7 +48,9 @@ def channel_sums(size: int, width: int) -> Program:
     block_reduce(w, ["total"], THREADS)
     with w.block("if t == 0:"):
         w("store1_f32(part, int64(cuda.blockIdx.y) * channels + c, total)")
-    return Program("channel_sums", w.text(), ("float32*", "float32*", "int64", "int64", "int64"), THREADS)
+    return Program(
+        "channel_sums", w.text(), ("float32*", "float32*", "int64", "int64", "int64"), THREADS
+    )
 
 
 def backward(g: Any) -> Any:

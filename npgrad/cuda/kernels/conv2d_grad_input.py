@@ -34,12 +34,21 @@ def pair(value: Any) -> Pair:
 def output_size(size: Pair, kernel: Pair, stride: Pair, padding: Pair, dilation: Pair) -> Pair:
     """Rows and columns of conv2d's output."""
     rows, columns = (
-        (size[i] + 2 * padding[i] - dilation[i] * (kernel[i] - 1) - 1) // stride[i] + 1 for i in range(2)
+        (size[i] + 2 * padding[i] - dilation[i] * (kernel[i] - 1) - 1) // stride[i] + 1
+        for i in range(2)
     )
     return max(rows, 0), max(columns, 0)
 
 
-def reference(g: Any, w: Any, shape: Any, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1) -> Any:
+def reference(
+    g: Any,
+    w: Any,
+    shape: Any,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+) -> Any:
     """gx in NumPy, tap by tap: the specification."""
     stride, padding, dilation = pair(stride), pair(padding), pair(dilation)
     n, channels, height, width = shape
@@ -51,7 +60,11 @@ def reference(g: Any, w: Any, shape: Any, stride: Any = 1, padding: Any = 0, dil
     for r in range(kr):
         for s in range(ks):
             h, v = r * dilation[0], s * dilation[1]
-            where = np.s_[..., h : h + (rows - 1) * stride[0] + 1 : stride[0], v : v + (columns - 1) * stride[1] + 1 : stride[1]]
+            where = np.s_[
+                ...,
+                h : h + (rows - 1) * stride[0] + 1 : stride[0],
+                v : v + (columns - 1) * stride[1] + 1 : stride[1],
+            ]
             padded[where] += np.einsum("ngkpq,gkc->ngcpq", gg, ww[..., r, s])
     inside = padded[..., padding[0] : padding[0] + height, padding[1] : padding[1] + width]
     return inside.reshape(shape)
@@ -59,7 +72,15 @@ def reference(g: Any, w: Any, shape: Any, stride: Any = 1, padding: Any = 0, dil
 
 @functools.cache
 def classes(
-    groups: int, channels: int, outputs: int, size: Pair, out_size: Pair, kernel: Pair, stride: Pair, padding: Pair, dilation: Pair
+    groups: int,
+    channels: int,
+    outputs: int,
+    size: Pair,
+    out_size: Pair,
+    kernel: Pair,
+    stride: Pair,
+    padding: Pair,
+    dilation: Pair,
 ) -> tuple[tuple[conv_tile.Problem, tuple[int, ...]], ...]:
     """One stride-1 problem a residue class that some tap reaches, with the flat filter positions of its taps."""
     found = []
@@ -77,7 +98,17 @@ def classes(
                 continue
             rows, columns = -(-(size[0] - a) // stride[0]), -(-(size[1] - b) // stride[1])
             problem = conv_tile.Problem(
-                groups, outputs, *out_size, channels, rows, columns, (1, 1), tuple(taps), *size, (a, b), stride
+                groups,
+                outputs,
+                *out_size,
+                channels,
+                rows,
+                columns,
+                (1, 1),
+                tuple(taps),
+                *size,
+                (a, b),
+                stride,
             )
             found.append((flatten(problem), tuple(flat)))
     return tuple(found)
@@ -86,14 +117,41 @@ def classes(
 def flatten(p: conv_tile.Problem) -> conv_tile.Problem:
     """A 1 x 1 convolution of whole planes as one of rows: planes are contiguous."""
     plain = p.taps == ((0, 0),) and p.stride == (1, 1) and p.out_step == (1, 1)
-    if not plain or (p.height, p.width) != (p.rows, p.columns) or (p.out_height, p.out_width) != (p.rows, p.columns):
+    if (
+        not plain
+        or (p.height, p.width) != (p.rows, p.columns)
+        or (p.out_height, p.out_width) != (p.rows, p.columns)
+    ):
         return p
     area = p.rows * p.columns
-    return conv_tile.Problem(p.groups, p.channels, 1, area, p.out_channels, 1, area, (1, 1), ((0, 0),), 1, area, (0, 0), (1, 1))
+    return conv_tile.Problem(
+        p.groups,
+        p.channels,
+        1,
+        area,
+        p.out_channels,
+        1,
+        area,
+        (1, 1),
+        ((0, 0),),
+        1,
+        area,
+        (0, 0),
+        (1, 1),
+    )
 
 
 def run_tiles(
-    backend: Backend, problem: conv_tile.Problem, flat: tuple[int, ...], x: Any, weight: Any, out: Any, images: int, transposed: bool, mode: str, tile: Any = None
+    backend: Backend,
+    problem: conv_tile.Problem,
+    flat: tuple[int, ...],
+    x: Any,
+    weight: Any,
+    out: Any,
+    images: int,
+    transposed: bool,
+    mode: str,
+    tile: Any = None,
 ) -> bool:
     """Arrange the weights and convolve; False if no tile fits."""
     tile = tile or conv_tile.choose(problem, images, mode)
@@ -108,21 +166,41 @@ def run_tiles(
     filter_size = int(weight.shape[2]) * int(weight.shape[3])
     blocks = max(1, min(-(-total // 256), 4096))
     backend.run(
-        program, (blocks,), weight, arranged, backend.constants(flat), total, blocks_m, chunks, problem.out_channels, problem.channels, filter_size
+        program,
+        (blocks,),
+        weight,
+        arranged,
+        backend.constants(flat),
+        total,
+        blocks_m,
+        chunks,
+        problem.out_channels,
+        problem.channels,
+        filter_size,
     )
     offsets = backend.constants(tuple(conv_tile.tap_offsets(problem, tile)))
     backend.run(
-        conv_tile.convolve(problem, tile, mode), conv_tile.grid(problem, tile, images), x, arranged, offsets, out, images
+        conv_tile.convolve(problem, tile, mode),
+        conv_tile.grid(problem, tile, images),
+        x,
+        arranged,
+        offsets,
+        out,
+        images,
     )
     return True
 
 
-def check(x_shape: Any, w: Any, g_shape: Any, stride: Pair, padding: Pair, dilation: Pair, groups: int) -> Pair:
+def check(
+    x_shape: Any, w: Any, g_shape: Any, stride: Pair, padding: Pair, dilation: Pair, groups: int
+) -> Pair:
     """Sizes that fit, or an error that says which does not; returns the output size."""
     n, channels, height, width = x_shape
     k, per, *kernel = w.shape
     if channels % groups or k % groups or channels // groups != per:
-        raise ValueError(f"conv2d: x {tuple(x_shape)} and w {tuple(w.shape)} do not fit {groups} groups")
+        raise ValueError(
+            f"conv2d: x {tuple(x_shape)} and w {tuple(w.shape)} do not fit {groups} groups"
+        )
     size = output_size((height, width), tuple(kernel), stride, padding, dilation)
     if tuple(g_shape) != (n, k, *size):
         raise ValueError(f"conv2d: cotangent of shape {tuple(g_shape)}, expected {(n, k, *size)}")
@@ -130,7 +208,15 @@ def check(x_shape: Any, w: Any, g_shape: Any, stride: Pair, padding: Pair, dilat
 
 
 def backward(
-    g: Any, w: Any, shape: Any, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1, *, tf32: bool = False
+    g: Any,
+    w: Any,
+    shape: Any,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+    *,
+    tf32: bool = False,
 ) -> Any:
     """gx of the given shape on the device, float32."""
     backend = backend_of(g)
@@ -150,7 +236,9 @@ def backward(
         return gx
     direct = min(channels, outputs) < 8 and channels * outputs < 128 and groups > 1
     if not direct and backend.aligned(g, w):
-        problems = classes(groups, channels, outputs, size, out_size, kernel, stride, padding, dilation)
+        problems = classes(
+            groups, channels, outputs, size, out_size, kernel, stride, padding, dilation
+        )
         mode = "tf32" if tf32 else "tf32x3"
         if all(conv_tile.choose(p, images, mode) for p, _ in problems):
             reached = sum(p.rows * p.columns for p, _ in problems)
@@ -159,7 +247,9 @@ def backward(
             for problem, flat in problems:
                 run_tiles(backend, problem, flat, g, w, gx, images, True, mode)
             return gx
-    program = conv_direct.input_gradient(groups, channels, outputs, size, out_size, kernel, stride, padding, dilation)
+    program = conv_direct.input_gradient(
+        groups, channels, outputs, size, out_size, kernel, stride, padding, dilation
+    )
     blocks = max(1, min(-(-int(gx.size) // 256), 1 << 20))
     backend.run(program, (blocks,), g, w, gx, int(gx.size))
     return gx

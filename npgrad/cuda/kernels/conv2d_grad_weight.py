@@ -32,13 +32,21 @@ SHARED_LIMIT = 220 * 1024
 
 
 def reference(
-    g: Any, x: Any, kernel: Any, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
+    g: Any,
+    x: Any,
+    kernel: Any,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
 ) -> Any:
     """gw in NumPy, tap by tap: the specification."""
     stride, padding, dilation = pair(stride), pair(padding), pair(dilation)
     n, channels, height, width = x.shape
     k, rows, columns = g.shape[1:]
-    padded = np.zeros((n, groups, channels // groups, height + 2 * padding[0], width + 2 * padding[1]), x.dtype)
+    padded = np.zeros(
+        (n, groups, channels // groups, height + 2 * padding[0], width + 2 * padding[1]), x.dtype
+    )
     padded[..., padding[0] : padding[0] + height, padding[1] : padding[1] + width] = x.reshape(
         n, groups, channels // groups, height, width
     )
@@ -47,7 +55,11 @@ def reference(
     for r in range(kernel[0]):
         for s in range(kernel[1]):
             h, v = r * dilation[0], s * dilation[1]
-            where = np.s_[..., h : h + (rows - 1) * stride[0] + 1 : stride[0], v : v + (columns - 1) * stride[1] + 1 : stride[1]]
+            where = np.s_[
+                ...,
+                h : h + (rows - 1) * stride[0] + 1 : stride[0],
+                v : v + (columns - 1) * stride[1] + 1 : stride[1],
+            ]
             out[..., r, s] = np.einsum("ngkpq,ngcpq->gkc", gg, padded[where])
     return out.reshape(k, channels // groups, *kernel)
 
@@ -132,8 +144,12 @@ def partial_products(p: Problem, t: Tile, mode: str) -> Program:
     w("t = int32(cuda.threadIdx.x); lane = t & int32(31); warp = t >> int32(5)")
     w("row8 = lane >> int32(2); k4 = lane & int32(3)")
     w(f"warp_m = warp // int32({t.wn}); warp_n = warp - warp_m * int32({t.wn})")
-    w(f"row_group = warp_n // int32({lay.channel_warps}); channel_warp = warp_n - row_group * int32({lay.channel_warps})")
-    w(f"bx = int32(cuda.blockIdx.x); block_m = bx // int32({lay.blocks_c}); block_c = bx - block_m * int32({lay.blocks_c})")
+    w(
+        f"row_group = warp_n // int32({lay.channel_warps}); channel_warp = warp_n - row_group * int32({lay.channel_warps})"
+    )
+    w(
+        f"bx = int32(cuda.blockIdx.x); block_m = bx // int32({lay.blocks_c}); block_c = bx - block_m * int32({lay.blocks_c})"
+    )
     w("group = int32(cuda.blockIdx.z); split = int64(cuda.blockIdx.y)")
     w(f"k0 = block_m * int32({lay.block_m}); c0 = block_c * int32({lay.block_c})")
     w("first = int32(stages * split // splits); last = int32(stages * (split + 1) // splits)")
@@ -146,7 +162,18 @@ def partial_products(p: Problem, t: Tile, mode: str) -> Program:
         w("sm[i] = float32(0)")
     w("cuda.syncthreads()")
     count = lay.sums
-    sizes = (t.mt, t.ng, t.filter_rows, ks, st[1], dil[1], lay.pitch, lay.plane, dil[0] * lay.row, lay.shift)
+    sizes = (
+        t.mt,
+        t.ng,
+        t.filter_rows,
+        ks,
+        st[1],
+        dil[1],
+        lay.pitch,
+        lay.plane,
+        dil[0] * lay.row,
+        lay.shift,
+    )
     macro = "_".join(map(str, (*sizes, int(triple))))
     w(f"sums = cuda.local.array({count}, float32)", f"clear_{count}(sums)")
     if triple:
@@ -157,6 +184,7 @@ def partial_products(p: Problem, t: Tile, mode: str) -> Program:
     _emit_load(w, p, t, lay, "first", "int32(0)", "if first < last:")
     w("copy_commit()", "buffer = int32(0)")
     steps = lay.padded // 8
+
     def flush_now(step: str) -> None:
         """Long stages: the tensor core must not accumulate more than 16 steps."""
         if triple and t.rows * steps > 16:
@@ -164,11 +192,16 @@ def partial_products(p: Problem, t: Tile, mode: str) -> Program:
                 w(f"flush_{count}(total, sums)")
 
     with w.block("for stage in range(first, last):"):
-        _emit_load(w, p, t, lay, "(stage + int32(1))", "(int32(1) - buffer)", "if stage + int32(1) < last:")
+        _emit_load(
+            w, p, t, lay, "(stage + int32(1))", "(int32(1) - buffer)", "if stage + int32(1) < last:"
+        )
         w("copy_commit()", "copy_wait1()", "cuda.syncthreads()")
         w(f"ao = a_base + buffer * int32({lay.stage}); bo = b_base + buffer * int32({lay.stage})")
         if t.ahead:
-            w(f"weight_load_{macro}(kept, sm, int32(ao), int32(bo))", "q8 = int32(1); row_start = bo")
+            w(
+                f"weight_load_{macro}(kept, sm, int32(ao), int32(bo))",
+                "q8 = int32(1); row_start = bo",
+            )
             with w.block(f"for step in range(int32({t.rows * steps})):"):
                 w("ao += int32(8)")
                 with w.block(f"if q8 == int32({steps}):"):
@@ -192,8 +225,12 @@ def partial_products(p: Problem, t: Tile, mode: str) -> Program:
             w(f"flush_{count}(total, sums)")
         w("cuda.syncthreads()", "buffer = int32(1) - buffer")
     size = p.outputs * p.channels
-    w(f"m0 = k0 + warp_m * int32({16 * t.mt}) + row8; n0 = c0 + channel_warp * int32({8 * t.ng}) + int32(2) * k4")
-    w(f"home = (split * {p.groups} + group) * {kr * ks * size} + int64(row_group) * {t.filter_rows * ks * size}")
+    w(
+        f"m0 = k0 + warp_m * int32({16 * t.mt}) + row8; n0 = c0 + channel_warp * int32({8 * t.ng}) + int32(2) * k4"
+    )
+    w(
+        f"home = (split * {p.groups} + group) * {kr * ks * size} + int64(row_group) * {t.filter_rows * ks * size}"
+    )
     result = "total" if triple else "sums"
     bounds = f"{t.mt}_{t.ng}_{t.filter_rows}_{ks}_{p.outputs}_{p.channels}"
     w(f"weight_store_{bounds}({result}, part, home, int32(m0), int32(n0))")
@@ -201,35 +238,51 @@ def partial_products(p: Problem, t: Tile, mode: str) -> Program:
     return Program("partial_products", w.text(), signature, lay.threads, t.blocks, shared=lay.bytes)
 
 
-def _emit_load(w: Writer, p: Problem, t: Tile, lay: _Layout, stage: str, buffer: str, condition: str) -> None:
+def _emit_load(
+    w: Writer, p: Problem, t: Tile, lay: _Layout, stage: str, buffer: str, condition: str
+) -> None:
     """Copies of one stage: g rows eight channels at a time, x rows up to eight channels at a time."""
     plane_g, plane_x = p.rows * p.columns, p.height * p.width
     warps = lay.threads // 32
     with w.block(condition):
-        w(f"image = int64({stage} // int32({lay.row_tiles})); p0 = ({stage} % int32({lay.row_tiles})) * int32({t.rows})")
+        w(
+            f"image = int64({stage} // int32({lay.row_tiles})); p0 = ({stage} % int32({lay.row_tiles})) * int32({t.rows})"
+        )
         w(f"home = {buffer} * int32({lay.stage})")
         # g: block_m channels, rows x padded pixels each
         vectors = lay.padded // lay.vg
         per_group = t.rows * vectors
         many = f"copies_{4 * lay.vg}_8_{lay.pitch}_{plane_g}"
         one = f"copy{4 * lay.vg}_f32"
-        w(f"at = ((image * {p.groups} + group) * {p.outputs} + k0) * {plane_g} + p0 * int32({p.columns})")
+        w(
+            f"at = ((image * {p.groups} + group) * {p.outputs} + k0) * {plane_g} + p0 * int32({p.columns})"
+        )
         with w.block(f"for i in range(warp, int32({lay.block_m // 8}), int32({warps})):"):
             with w.block(f"for v in range(lane, int32({per_group}), int32(32)):"):
-                w(f"line = v // int32({vectors}); q = (v - line * int32({vectors})) * int32({lay.vg})")
+                w(
+                    f"line = v // int32({vectors}); q = (v - line * int32({vectors})) * int32({lay.vg})"
+                )
                 inside = f"q < int32({p.columns})"
                 if p.rows % t.rows:
                     inside += f" and p0 + line < int32({p.rows})"
                 w(f"inside = {inside}")
                 w(f"to = home + i * int32({8 * lay.pitch}) + line * int32({lay.padded}) + q")
-                w(f"source = at + (i * int32({8 * plane_g}) + line * int32({p.columns}) + q if inside else int32(0))")
+                w(
+                    f"source = at + (i * int32({8 * plane_g}) + line * int32({p.columns}) + q if inside else int32(0))"
+                )
                 full = p.outputs % lay.block_m == 0
-                with w.block(f"if k0 + i * int32(8) + int32(8) <= int32({p.outputs}):" if not full else "if True:"):
+                with w.block(
+                    f"if k0 + i * int32(8) + int32(8) <= int32({p.outputs}):"
+                    if not full
+                    else "if True:"
+                ):
                     w(f"{many}(sm, to, g, source, int32({4 * lay.vg}) if inside else int32(0))")
                 if not full:
                     with w.block("else:"), w.block("for j in range(int32(8)):"):
                         w(f"there = inside and k0 + i * int32(8) + j < int32({p.outputs})")
-                        w(f"{one}(sm, to + j * int32({lay.pitch}), g, source + j * int32({plane_g}) if there else int64(0), int32({4 * lay.vg}) if there else int32(0))")
+                        w(
+                            f"{one}(sm, to + j * int32({lay.pitch}), g, source + j * int32({plane_g}) if there else int64(0), int32({4 * lay.vg}) if there else int32(0))"
+                        )
         # x: block_c channels, patch rows of whole input rows
         vectors = p.width // lay.vx
         lanes = 32 if vectors > 16 else 16 if vectors > 8 else 8 if vectors > 4 else 4
@@ -242,21 +295,35 @@ def _emit_load(w: Writer, p: Problem, t: Tile, lay: _Layout, stage: str, buffer:
         full = p.channels % lay.block_c == 0 or p.channels == together
         w(f"at = ((image * {p.groups} + group) * {p.channels} + c0) * {plane_x}")
         w(f"h0 = p0 * int32({p.stride[0]}) - int32({p.padding[0]})")
-        w(f"part_lane = lane // int32({lanes}); v0 = (lane - part_lane * int32({lanes})) * int32({lay.vx})")
+        w(
+            f"part_lane = lane // int32({lanes}); v0 = (lane - part_lane * int32({lanes})) * int32({lay.vx})"
+        )
         with w.block(f"for i in range(warp, int32({turns * lay.patch_rows}), int32({warps})):"):
             w(f"turn = i // int32({lay.patch_rows}); line = i - turn * int32({lay.patch_rows})")
             w(f"ch = (turn * int32({rows_a_warp}) + part_lane) * int32({together}); h = h0 + line")
             w(f"inside = h >= 0 and h < int32({p.height})")
-            w(f"to = home + int32({lay.g_words + lay.zero}) + ch * int32({lay.plane}) + line * int32({lay.row})")
-            w(f"source = at + (ch * int32({plane_x}) + h * int32({p.width}) if inside else int32(0))")
+            w(
+                f"to = home + int32({lay.g_words + lay.zero}) + ch * int32({lay.plane}) + line * int32({lay.row})"
+            )
+            w(
+                f"source = at + (ch * int32({plane_x}) + h * int32({p.width}) if inside else int32(0))"
+            )
             with w.block(f"if ch < int32({channel_groups * together}):"):
                 with w.block(f"for v in range(v0, int32({p.width}), int32({lanes * lay.vx})):"):
-                    with w.block("if True:" if full else f"if c0 + ch + int32({together}) <= int32({p.channels}):"):
-                        w(f"{many}(sm, to + v, x, source + v, int32({4 * lay.vx}) if inside else int32(0))")
+                    with w.block(
+                        "if True:"
+                        if full
+                        else f"if c0 + ch + int32({together}) <= int32({p.channels}):"
+                    ):
+                        w(
+                            f"{many}(sm, to + v, x, source + v, int32({4 * lay.vx}) if inside else int32(0))"
+                        )
                     if not full:
                         with w.block("else:"), w.block(f"for j in range(int32({together})):"):
                             w(f"there = inside and c0 + ch + j < int32({p.channels})")
-                            w(f"{one}(sm, to + v + j * int32({lay.plane}), x, source + v + j * int32({plane_x}) if there else int64(0), int32({4 * lay.vx}) if there else int32(0))")
+                            w(
+                                f"{one}(sm, to + v + j * int32({lay.plane}), x, source + v + j * int32({plane_x}) if there else int64(0), int32({4 * lay.vx}) if there else int32(0))"
+                            )
 
 
 @functools.cache
@@ -270,7 +337,10 @@ def sum_splits(taps: int, rows: int) -> Program:
     w.depth = 1
     w("t = int32(cuda.threadIdx.x)", "; ".join(f"s{i} = float32(0)" for i in range(4)))
     if rows > 1:
-        w(f"tile = cuda.shared.array({32 * rows}, float32)", "tx = t & int32(31); ty = t >> int32(5)")
+        w(
+            f"tile = cuda.shared.array({32 * rows}, float32)",
+            "tx = t & int32(31); ty = t >> int32(5)",
+        )
         w("i = int64(cuda.blockIdx.x) * 32 + tx")
     else:
         w("i = int64(cuda.blockIdx.x) * 256 + t")
@@ -292,7 +362,9 @@ def sum_splits(taps: int, rows: int) -> Program:
         w(f"group = i // (size * {taps}); j = i - group * (size * {taps}); tap = j // size")
         w(f"store1_f32(gw, (group * size + j - tap * size) * {taps} + tap, s)")
     threads = 32 * rows if rows > 1 else 256
-    return Program("sum_splits", w.text(), ("float32*", "float32*", "int64", "int64", "int64"), threads)
+    return Program(
+        "sum_splits", w.text(), ("float32*", "float32*", "int64", "int64", "int64"), threads
+    )
 
 
 def candidates(p: Problem, mode: str) -> list[Tile]:
@@ -327,7 +399,9 @@ def candidates(p: Problem, mode: str) -> list[Tile]:
                     if wm * wn > 16 or wm * wn < min(4, row_groups):
                         continue
                     tile = Tile(mt, wm, wn, ng, filter_rows, rows, kr == 3)
-                    needed = mt * ng * per_mt * (2 if triple else 1) + 50  # registers; two sets of sums when flushed
+                    needed = (
+                        mt * ng * per_mt * (2 if triple else 1) + 50
+                    )  # registers; two sets of sums when flushed
                     if needed > min(255, 65536 // (32 * wm * wn)):
                         continue
                     if _Layout(p, tile).bytes <= SHARED_LIMIT:
@@ -342,13 +416,24 @@ def ranked(p: Problem, mode: str) -> list[Tile]:
         lay = _Layout(p, t)
         warps = lay.threads // 32
         waste = (
-            lay.blocks_m * lay.block_m / p.outputs * lay.blocks_c * lay.block_c / p.channels
-            * lay.padded / p.columns * lay.row_tiles * t.rows / p.rows
+            lay.blocks_m
+            * lay.block_m
+            / p.outputs
+            * lay.blocks_c
+            * lay.block_c
+            / p.channels
+            * lay.padded
+            / p.columns
+            * lay.row_tiles
+            * t.rows
+            / p.rows
         )
         tiles = lay.blocks_m * lay.blocks_c * p.groups
         rounds = -(-tiles // 132) / (tiles / 132) if tiles > 132 else 1.0
         # words copied a product, fragments loaded a product, and enough warps to hide latency
-        copied = lay.stage / (lay.block_m * lay.block_c * p.kernel[0] * p.kernel[1] * t.rows * lay.padded)
+        copied = lay.stage / (
+            lay.block_m * lay.block_c * p.kernel[0] * p.kernel[1] * t.rows * lay.padded
+        )
         loads = 1 / t.mt + 1 / (t.ng * t.filter_rows * p.kernel[1])
         few = 1.0 if warps >= 7 else 1.25 if warps >= 4 else 2.0
         costs.append((waste * rounds * (1 + 60 * copied + 0.25 * loads) * few, i, t))
@@ -361,7 +446,9 @@ def choose(p: Problem, images: int, mode: str) -> Tile | None:
     return next(iter(ranked(p, mode)), None)
 
 
-def run_tile(backend: Backend, p: Problem, t: Tile, mode: str, x: Any, g: Any, gw: Any, images: int) -> None:
+def run_tile(
+    backend: Backend, p: Problem, t: Tile, mode: str, x: Any, g: Any, gw: Any, images: int
+) -> None:
     """Products, then the sum over splits."""
     lay = _Layout(p, t)
     taps = p.kernel[0] * p.kernel[1]
@@ -371,14 +458,26 @@ def run_tile(backend: Backend, p: Problem, t: Tile, mode: str, x: Any, g: Any, g
     splits = max(1, min(stages, backend.resident_blocks(program) // tiles))
     total = int(gw.size)
     part = backend.empty((splits, total), np.float32)
-    backend.run(program, (lay.blocks_m * lay.blocks_c, splits, p.groups), x, g, part, stages, splits)
+    backend.run(
+        program, (lay.blocks_m * lay.blocks_c, splits, p.groups), x, g, part, stages, splits
+    )
     at_once = 1 if splits <= 40 else 8
     blocks = -(-total // (256 if at_once == 1 else 32))
-    backend.run(sum_splits(taps, at_once), (blocks,), part, gw, splits, total, p.outputs * p.channels)
+    backend.run(
+        sum_splits(taps, at_once), (blocks,), part, gw, splits, total, p.outputs * p.channels
+    )
 
 
 def backward(
-    g: Any, x: Any, kernel: Any, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1, *, tf32: bool = False
+    g: Any,
+    x: Any,
+    kernel: Any,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+    *,
+    tf32: bool = False,
 ) -> Any:
     """gw of shape (K, C / groups, *kernel) on the device, float32."""
     backend = backend_of(g)
@@ -398,17 +497,45 @@ def backward(
     channels, outputs = channels // groups, outputs // groups
     small = min(channels, outputs) < 8 and groups > 1
     if not small and backend.aligned(g, x):
-        p = Problem(groups, channels, outputs, height, width, rows, columns, kernel, stride, padding, dilation)
+        p = Problem(
+            groups,
+            channels,
+            outputs,
+            height,
+            width,
+            rows,
+            columns,
+            kernel,
+            stride,
+            padding,
+            dilation,
+        )
         mode = "tf32" if tf32 else "tf32x3"
         tile = choose(p, images, mode)
         if tile is not None:
             run_tile(backend, p, tile, mode, x, g, gw, images)
             return gw
-    _direct(backend, gw, g, x, groups, channels, outputs, (height, width), (rows, columns), kernel, stride, padding, dilation)
+    _direct(
+        backend,
+        gw,
+        g,
+        x,
+        groups,
+        channels,
+        outputs,
+        (height, width),
+        (rows, columns),
+        kernel,
+        stride,
+        padding,
+        dilation,
+    )
     return gw
 
 
-def _direct(backend: Backend, gw: Any, g: Any, x: Any, groups: int, channels: int, outputs: int, *shape: Any) -> None:
+def _direct(
+    backend: Backend, gw: Any, g: Any, x: Any, groups: int, channels: int, outputs: int, *shape: Any
+) -> None:
     """`conv_direct.weight_gradient`, split over images."""
     kernel = shape[2]
     tile_c, tile_r, tile_s = conv_direct.weight_split(channels, kernel)

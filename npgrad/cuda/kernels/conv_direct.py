@@ -18,7 +18,15 @@ THREADS = 256
 
 @functools.cache
 def input_gradient(
-    groups: int, channels: int, outputs: int, size: Pair, out_size: Pair, kernel: Pair, stride: Pair, padding: Pair, dilation: Pair
+    groups: int,
+    channels: int,
+    outputs: int,
+    size: Pair,
+    out_size: Pair,
+    kernel: Pair,
+    stride: Pair,
+    padding: Pair,
+    dilation: Pair,
 ) -> Program:
     """gx, one thread an element; channels and outputs are per group, `size` is that of x, `out_size` that of g."""
     (height, width), (rows, columns) = size, out_size
@@ -29,7 +37,9 @@ def input_gradient(
     with w.block("while i < total:"):
         w(f"plane = i // {height * width}; j = int32(i - plane * {height * width})")
         w(f"h = j // int32({width}); x = j - h * int32({width})")
-        w(f"image = plane // {groups * channels}; channel = int32(plane - image * {groups * channels})")
+        w(
+            f"image = plane // {groups * channels}; channel = int32(plane - image * {groups * channels})"
+        )
         w(f"group = channel // int32({channels}); c = channel - group * int32({channels})")
         unrolled = kernel[0] * kernel[1] <= 49
 
@@ -41,7 +51,9 @@ def input_gradient(
             else:
                 # floor division: a negative position stays negative
                 w(f"q{name} = {name} // int32({stride[axis]})")
-                w(f"ok{name} = q{name} * int32({stride[axis]}) == {name} and q{name} >= 0 and q{name} < int32({limit})")
+                w(
+                    f"ok{name} = q{name} * int32({stride[axis]}) == {name} and q{name} >= 0 and q{name} < int32({limit})"
+                )
                 w(f"{name} = q{name}")
 
         w("total_here = float32(0)")
@@ -58,7 +70,9 @@ def input_gradient(
                         w(f"line = base + int64(p{r}) * {columns}")
                         for s in range(kernel[1]):
                             with w.block(f"if okc{s}:"):
-                                w(f"total_here += load1_f32(g, line + c{s}) * load1_f32(weight, wbase + {r * kernel[1] + s})")
+                                w(
+                                    f"total_here += load1_f32(g, line + c{s}) * load1_f32(weight, wbase + {r * kernel[1] + s})"
+                                )
                 w(f"base += {rows * columns}; wbase += {channels * kernel[0] * kernel[1]}")
         else:
             with w.block(f"for k in range({outputs}):"):
@@ -67,10 +81,14 @@ def input_gradient(
                     with w.block("if okp:"), w.block(f"for s in range(int32({kernel[1]})):"):
                         source(1, "q", "x", "s")
                         with w.block("if okq:"):
-                            w(f"total_here += load1_f32(g, base + int64(p) * {columns} + q) * load1_f32(weight, wbase + r * int32({kernel[1]}) + s)")
+                            w(
+                                f"total_here += load1_f32(g, base + int64(p) * {columns} + q) * load1_f32(weight, wbase + r * int32({kernel[1]}) + s)"
+                            )
                 w(f"base += {rows * columns}; wbase += {channels * kernel[0] * kernel[1]}")
         w("store1_f32(gx, i, total_here)", "i += int64(cuda.gridDim.x) * 256")
-    return Program("input_gradient", w.text(), ("float32*", "float32*", "float32*", "int64"), THREADS)
+    return Program(
+        "input_gradient", w.text(), ("float32*", "float32*", "float32*", "int64"), THREADS
+    )
 
 
 def weight_split(channels: int, kernel: Pair) -> tuple[int, int, int]:
@@ -82,14 +100,33 @@ def weight_split(channels: int, kernel: Pair) -> tuple[int, int, int]:
 
 @functools.cache
 def weight_gradient(
-    groups: int, channels: int, outputs: int, size: Pair, out_size: Pair, kernel: Pair, stride: Pair, padding: Pair, dilation: Pair, vector: bool
+    groups: int,
+    channels: int,
+    outputs: int,
+    size: Pair,
+    out_size: Pair,
+    kernel: Pair,
+    stride: Pair,
+    padding: Pair,
+    dilation: Pair,
+    vector: bool,
 ) -> Program:
     """Part of gw of a range of images: part[split, k, c, r, s]; grid (k, channel tile, tap tiles) x splits."""
     (height, width), (rows, columns) = size, out_size
     tile_c, tile_r, tile_s = weight_split(channels, kernel)
-    tiles_c, tiles_r, tiles_s = -(-channels // tile_c), -(-kernel[0] // tile_r), -(-kernel[1] // tile_s)
+    tiles_c, tiles_r, tiles_s = (
+        -(-channels // tile_c),
+        -(-kernel[0] // tile_r),
+        -(-kernel[1] // tile_s),
+    )
     quad = 4 if vector and columns % 4 == 0 and stride[1] == 1 and dilation[1] == 1 else 1
-    whole = quad == 4 and width % 4 == 0 and columns <= width and 0 <= padding[1] < kernel[1] and tiles_s == 1
+    whole = (
+        quad == 4
+        and width % 4 == 0
+        and columns <= width
+        and 0 <= padding[1] < kernel[1]
+        and tiles_s == 1
+    )
     warps = THREADS // 32
     w = Writer()
     w("def weight_gradient(x, g, part, images, chunk):")
@@ -97,13 +134,20 @@ def weight_gradient(
     sums = [(a, r, s) for a in range(tile_c) for r in range(tile_r) for s in range(tile_s)]
     w(f"red = cuda.shared.array({len(sums) * warps}, float32)")
     w("t = int32(cuda.threadIdx.x); lane = t & int32(31); warp = t >> int32(5)")
-    w(f"bx = int32(cuda.blockIdx.x); s0 = (bx % int32({tiles_s})) * int32({tile_s}); bx = bx // int32({tiles_s})")
+    w(
+        f"bx = int32(cuda.blockIdx.x); s0 = (bx % int32({tiles_s})) * int32({tile_s}); bx = bx // int32({tiles_s})"
+    )
     w(f"r0 = (bx % int32({tiles_r})) * int32({tile_r}); bx = bx // int32({tiles_r})")
-    w(f"c0 = (bx % int32({tiles_c})) * int32({tile_c}); k = bx // int32({tiles_c}); group = k // int32({outputs})")
+    w(
+        f"c0 = (bx % int32({tiles_c})) * int32({tile_c}); k = bx // int32({tiles_c}); group = k // int32({outputs})"
+    )
     for a, r, s in sums:
         w(f"t{a}_{r}_{s} = float32(0)")
     per_image = rows * columns // quad
-    w("first = int64(cuda.blockIdx.y) * chunk", f"count = int32(min(chunk, images - first) * {per_image})")
+    w(
+        "first = int64(cuda.blockIdx.y) * chunk",
+        f"count = int32(min(chunk, images - first) * {per_image})",
+    )
     with w.block(f"for i in range(t, count, int32({THREADS})):"):
         w(f"n = i // int32({per_image}); j = (i - n * int32({per_image})) * int32({quad})")
         w(f"p = j // int32({columns}); q = j - p * int32({columns}); image = first + n")
@@ -113,7 +157,9 @@ def weight_gradient(
             w(f"okc = c0 + int32({a}) < int32({channels})")
             w(f"plane = ((image * {groups} + group) * {channels} + c0 + {a}) * {height * width}")
             for r in range(tile_r):
-                w(f"h = p * int32({stride[0]}) + (r0 + int32({r})) * int32({dilation[0]}) - int32({padding[0]})")
+                w(
+                    f"h = p * int32({stride[0]}) + (r0 + int32({r})) * int32({dilation[0]}) - int32({padding[0]})"
+                )
                 exists = f" and r0 + int32({r}) < int32({kernel[0]})" if kernel[0] % tile_r else ""
                 with w.block(f"if okc and h >= 0 and h < int32({height}){exists}:"):
                     w(f"line = plane + h * int32({width})")
@@ -125,13 +171,17 @@ def weight_gradient(
                         for m in range(3 + tile_s):
                             if m not in middle:
                                 w(f"z = left + int32({m})")
-                                w(f"x{m} = load1_f32(x, line + z) if (z >= 0 and z < int32({width})) else float32(0)")
+                                w(
+                                    f"x{m} = load1_f32(x, line + z) if (z >= 0 and z < int32({width})) else float32(0)"
+                                )
                         for s in range(tile_s):
                             terms = " + ".join(f"g{i} * x{i + s}" for i in range(4))
                             w(f"t{a}_{r}_{s} += {terms}")
                     else:
                         for s in range(tile_s):
-                            w(f"z = q * int32({stride[1]}) + (s0 + int32({s})) * int32({dilation[1]}) - int32({padding[1]})")
+                            w(
+                                f"z = q * int32({stride[1]}) + (s0 + int32({s})) * int32({dilation[1]}) - int32({padding[1]})"
+                            )
                             with w.block(f"if z >= 0 and z < int32({width}):"):
                                 w(f"t{a}_{r}_{s} += g0 * load1_f32(x, line + z)")
     for a, r, s in sums:
@@ -146,8 +196,12 @@ def weight_gradient(
             w(f"total += red[j * {len(sums)} + t]")
         w(f"c = c0 + t // int32({tile_r * tile_s}); j = t % int32({tile_r * tile_s})")
         w(f"r = r0 + j // int32({tile_s}); s = s0 + j % int32({tile_s})")
-        with w.block(f"if c < int32({channels}) and r < int32({kernel[0]}) and s < int32({kernel[1]}):"):
+        with w.block(
+            f"if c < int32({channels}) and r < int32({kernel[0]}) and s < int32({kernel[1]}):"
+        ):
             size_of = groups * outputs * channels * kernel[0] * kernel[1]
             w(f"at = ((int64(k) * {channels} + c) * {kernel[0]} + r) * {kernel[1]} + s")
             w(f"store1_f32(part, int64(cuda.blockIdx.y) * {size_of} + at, total)")
-    return Program("weight_gradient", w.text(), ("float32*", "float32*", "float32*", "int64", "int64"), THREADS)
+    return Program(
+        "weight_gradient", w.text(), ("float32*", "float32*", "float32*", "int64", "int64"), THREADS
+    )

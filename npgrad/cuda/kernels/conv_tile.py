@@ -111,22 +111,28 @@ class _Layout:
         self.weights = t.kc * len(p.taps) * t.mt * t.wm * 128
         self.stage = self.patch + self.weights
         capacity = 8 * t.nt * t.wn
-        self.bytes = 4 * max(2 * self.stage, t.block_m * (capacity + 4)) + 4 * (len(p.taps) + capacity)
+        self.bytes = 4 * max(2 * self.stage, t.block_m * (capacity + 4)) + 4 * (
+            len(p.taps) + capacity
+        )
 
 
 def ranked(p: Problem, images: int, mode: str) -> list[Tile]:
     """Tiles that fit, by estimated time, best first."""
     found: list[tuple[float, Tile]] = []
     tiles_m = -(-p.out_channels // 16)
-    splits = [(1, 4, 2), (2, 2, 4)] if tiles_m >= 4 else [(1, 2, 4)] if tiles_m >= 2 else [(1, 1, 8)]
+    splits = (
+        [(1, 4, 2), (2, 2, 4)] if tiles_m >= 4 else [(1, 2, 4)] if tiles_m >= 2 else [(1, 1, 8)]
+    )
     taps = len(p.taps)
-    weight = 0.15 if mode == "tf32x3" else 0.4  # of a shared access in the time of the products it feeds
+    weight = (
+        0.15 if mode == "tf32x3" else 0.4
+    )  # of a shared access in the time of the products it feeds
     kc = 4 if taps == 1 else 2 if taps <= 4 else 1
     kc = min(kc, -(-p.channels // 8))
     for mt, wm, wn in splits:
         for nt in (4, 7, 8):
             # two sets of sums when they are flushed; above 8 tiles a warp only one block is resident
-            blocks = 2 if mt * nt <= 8 or mode == "tf32" and mt * nt <= 14 else 1
+            blocks = 2 if mt * nt <= 8 or (mode == "tf32" and mt * nt <= 14) else 1
             if mt * nt > 14:
                 continue
             capacity = 8 * nt * wn
@@ -136,7 +142,11 @@ def ranked(p: Problem, images: int, mode: str) -> list[Tile]:
                 for rows in {min(p.rows, n) for n in (1, 2, 3, 4, 5, 6, 7, 8, 10, 14, 16)}:
                     if rows * columns > capacity:
                         continue
-                    together = max(1, min(images, capacity // (rows * columns))) if columns == p.columns else 1
+                    together = (
+                        max(1, min(images, capacity // (rows * columns)))
+                        if columns == p.columns
+                        else 1
+                    )
                     for many in {1, together}:
                         tile = Tile(many, rows, columns, mt, nt, wm, wn, kc, blocks)
                         layout = _Layout(p, tile)
@@ -149,8 +159,16 @@ def ranked(p: Problem, images: int, mode: str) -> list[Tile]:
                         halo = layout.patch_rows * layout.row * many / tile.pixels
                         small = 1.0 if layout.bytes <= 112 * 1024 and blocks == 2 else 1.25
                         launched = covered * -(-tiles_m // (mt * wm)) * p.groups / MULTIPROCESSORS
-                        small *= -(-launched // 1) / launched  # the last round of blocks is not full
-                        cost = products / useful * (1 + 0.08 * halo) * small * (1 + weight * (4 * mt + 2 * nt) / (mt * nt))
+                        small *= (
+                            -(-launched // 1) / launched
+                        )  # the last round of blocks is not full
+                        cost = (
+                            products
+                            / useful
+                            * (1 + 0.08 * halo)
+                            * small
+                            * (1 + weight * (4 * mt + 2 * nt) / (mt * nt))
+                        )
                         found.append((cost, tile))
     return [t for _, t in sorted(found, key=lambda f: f[0])]
 
@@ -178,7 +196,9 @@ def arrange_weights(taps: tuple[int, ...], transposed: bool, tiles: int) -> Prog
         w("chunk = j % chunks; j = j // chunks; block = j % blocks; group = j // blocks")
         w(f"tile += block * {tiles}")
         # fragment order of m16n8k8: a0 (g, k) a1 (g+8, k) a2 (g, k+4) a3 (g+8, k+4), g = lane / 4, k = lane % 4
-        w("m = tile * 16 + (lane >> 2) + 8 * (part & 1); c = chunk * 8 + (lane & 3) + 4 * (part >> 1)")
+        w(
+            "m = tile * 16 + (lane >> 2) + 8 * (part & 1); c = chunk * 8 + (lane & 3) + 4 * (part >> 1)"
+        )
         w("value = float32(0)")
         with w.block("if m < rows and c < channels:"):
             if transposed:
@@ -211,7 +231,9 @@ def convolve(p: Problem, t: Tile, mode: str) -> Program:
     w("t = int32(cuda.threadIdx.x); lane = t & int32(31); warp = t >> int32(5)")
     w(f"warp_m = warp // int32({t.wn}); warp_n = warp - warp_m * int32({t.wn})")
     w("row8 = lane >> int32(2); k4 = lane & int32(3)")
-    w(f"bx = int32(cuda.blockIdx.x); column_tile = bx % int32({column_tiles}); bx = bx // int32({column_tiles})")
+    w(
+        f"bx = int32(cuda.blockIdx.x); column_tile = bx % int32({column_tiles}); bx = bx // int32({column_tiles})"
+    )
     w(f"row_tile = bx % int32({row_tiles}); image = (bx // int32({row_tiles})) * int32({t.images})")
     w("block_m = int32(cuda.blockIdx.y); group = int32(cuda.blockIdx.z)")
     w(f"oy0 = row_tile * int32({t.rows}); ox0 = column_tile * int32({t.columns})")
@@ -239,7 +261,9 @@ def convolve(p: Problem, t: Tile, mode: str) -> Program:
         )
     w("cuda.syncthreads()", f"pixels = cuda.local.array({t.nt}, int32)")
     for n in range(t.nt):
-        w(f"pixels[{n}] = where[(warp_n * int32({t.nt}) + int32({n})) * int32(8) + row8] + k4 * int32({lay.plane})")
+        w(
+            f"pixels[{n}] = where[(warp_n * int32({t.nt}) + int32({n})) * int32(8) + row8] + k4 * int32({lay.plane})"
+        )
     w(f"sums = cuda.local.array({count}, float32)", f"clear_{count}(sums)")
     if triple:
         w(f"total = cuda.local.array({count}, float32)", f"clear_{count}(total)")
@@ -254,24 +278,36 @@ def convolve(p: Problem, t: Tile, mode: str) -> Program:
     def place(suffix: str) -> None:
         """Where copy f of a stage comes from and goes to; the same in every stage but for the channel."""
         w(f"line = f // int32({vectors}); v = (f - line * int32({vectors})) * int32({lay.vector})")
-        w(f"ch = line // int32({t.images * lay.patch_rows}); line = line - ch * int32({t.images * lay.patch_rows})")
+        w(
+            f"ch = line // int32({t.images * lay.patch_rows}); line = line - ch * int32({t.images * lay.patch_rows})"
+        )
         w(f"ti = line // int32({lay.patch_rows}); yr = line - ti * int32({lay.patch_rows})")
         w("iy = iy0 + yr; n = image + ti")
         if lay.whole:
             w(f"ix = v; to = v + int32({lay.zero}); inside = True")
         else:
             w(f"ix = ix0 + v; to = v; inside = ix >= 0 and ix < int32({p.width})")
-        w(f"inside = inside and iy >= 0 and iy < int32({p.height}) and n < images and f < int32({copies})")
-        w(f"at{suffix} = ((int64(n) * {p.groups} + group) * {p.channels} + ch) * {plane_in} + iy * int32({p.width}) + ix")
+        w(
+            f"inside = inside and iy >= 0 and iy < int32({p.height}) and n < images and f < int32({copies})"
+        )
+        w(
+            f"at{suffix} = ((int64(n) * {p.groups} + group) * {p.channels} + ch) * {plane_in} + iy * int32({p.width}) + ix"
+        )
         w(f"size{suffix} = int32({4 * lay.vector}) if inside else int32(0)")
         w(f"ch{suffix} = ch")
-        w(f"to{suffix} = ch * int32({lay.plane}) + (ti * int32({lay.patch_rows}) + yr) * int32({lay.row}) + to")
+        w(
+            f"to{suffix} = ch * int32({lay.plane}) + (ti * int32({lay.patch_rows}) + yr) * int32({lay.row}) + to"
+        )
 
     def issue(suffix: str, stage: str) -> None:
         w(f"taken = size{suffix}")
         if ragged:
-            w(f"taken = taken if {stage} * int32({8 * t.kc}) + ch{suffix} < int32({p.channels}) else int32(0)")
-        w(f"source = at{suffix} + int64({stage}) * {8 * t.kc * plane_in} if taken > 0 else int64(0)")
+            w(
+                f"taken = taken if {stage} * int32({8 * t.kc}) + ch{suffix} < int32({p.channels}) else int32(0)"
+            )
+        w(
+            f"source = at{suffix} + int64({stage}) * {8 * t.kc * plane_in} if taken > 0 else int64(0)"
+        )
         w(f"{copy}(sm, home + to{suffix}, x, source, taken)")
 
     if kept:
@@ -294,14 +330,18 @@ def convolve(p: Problem, t: Tile, mode: str) -> Program:
                 place("")
                 issue("", stage)
         last = chunks * taps * block_tiles * 128
-        with w.block(f"for f in range(t * int32(4), int32({stage_weights}), int32({4 * threads})):"):
+        with w.block(
+            f"for f in range(t * int32(4), int32({stage_weights}), int32({4 * threads})):"
+        ):
             w(f"from_chunk = {stage} * int32({stage_weights}) + f")
             if chunks % t.kc:
                 w(f"taken = int32(16) if from_chunk < int32({last}) else int32(0)")
                 w("source = wbase + from_chunk if taken > 0 else int64(0)")
                 w(f"copy16_f32(sm, home + int32({lay.patch}) + f, weights, source, taken)")
             else:
-                w(f"copy16_f32(sm, home + int32({lay.patch}) + f, weights, wbase + from_chunk, int32(16))")
+                w(
+                    f"copy16_f32(sm, home + int32({lay.patch}) + f, weights, wbase + from_chunk, int32(16))"
+                )
         w("copy_commit()")
 
     load_stage("int32(0)", "int32(0)")
@@ -335,15 +375,24 @@ def convolve(p: Problem, t: Tile, mode: str) -> Program:
     # results through shared memory: whole lines of pixels are written
     pitch = capacity + 4
     home = f"(warp_m * int32({16 * t.mt}) + row8) * int32({pitch}) + warp_n * int32({8 * t.nt}) + int32(2) * k4"
-    w(f"tile_put_{t.mt}_{t.nt}_{pitch}({'total' if triple else 'sums'}, sm, int32({home}))", "cuda.syncthreads()")
+    w(
+        f"tile_put_{t.mt}_{t.nt}_{pitch}({'total' if triple else 'sums'}, sm, int32({home}))",
+        "cuda.syncthreads()",
+    )
     with w.block(f"for i in range(t, int32({t.block_m * t.pixels}), int32({threads})):"):
-        w(f"line = i // int32({t.pixels}); j = i - line * int32({t.pixels}); value = sm[line * int32({pitch}) + j]")
+        w(
+            f"line = i // int32({t.pixels}); j = i - line * int32({t.pixels}); value = sm[line * int32({pitch}) + j]"
+        )
         w(f"ti = j // int32({t.rows * t.columns}); j = j - ti * int32({t.rows * t.columns})")
         w(f"ty = j // int32({t.columns}); tx = j - ty * int32({t.columns})")
         w(f"n = image + ti; oy = oy0 + ty; ox = ox0 + tx; m = block_m * int32({t.block_m}) + line")
-        with w.block(f"if n < images and oy < int32({p.rows}) and ox < int32({p.columns}) and m < int32({p.out_channels}):"):
+        with w.block(
+            f"if n < images and oy < int32({p.rows}) and ox < int32({p.columns}) and m < int32({p.out_channels}):"
+        ):
             w(f"at = ((int64(n) * {p.groups} + group) * {p.out_channels} + m) * {plane_out}")
-            w(f"at += (oy * int32({p.out_step[0]}) + int32({p.out_start[0]})) * int32({p.out_width})")
+            w(
+                f"at += (oy * int32({p.out_step[0]}) + int32({p.out_start[0]})) * int32({p.out_width})"
+            )
             w(f"store1_f32(out, at + ox * int32({p.out_step[1]}) + int32({p.out_start[1]}), value)")
     signature = ("float32*", "float32*", "int32*", "float32*", "int64")
     shared = 4 * max(2 * lay.stage, t.block_m * pitch)

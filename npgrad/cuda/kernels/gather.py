@@ -40,7 +40,10 @@ def backward(
     at = at + (at < 0) * length
     flat = (at + backend.arange(lead)[:, None, None] * length) * inner + backend.arange(inner)
     index_add.add_into(
-        out.reshape(-1), flat.reshape(-1), backend.contiguous(g).reshape(-1), deterministic=deterministic
+        out.reshape(-1),
+        flat.reshape(-1),
+        backend.contiguous(g).reshape(-1),
+        deterministic=deterministic,
     )
     return out
 

@@ -116,10 +116,15 @@ def group_forward(
 
     def flat(body: Any) -> None:
         """Over the slab without regard to channels, each thread its own elements."""
-        with w.block(f"for i in range(t * int32({width}), int32({slab}), int32({stride * UNROLL})):"):
+        with w.block(
+            f"for i in range(t * int32({width}), int32({slab}), int32({stride * UNROLL})):"
+        ):
             names = []
             for u in range(UNROLL):
-                w(f"j{u} = i + int32({u * stride})", f"p{u} = j{u} if j{u} < int32({slab}) else int32(0)")
+                w(
+                    f"j{u} = i + int32({u * stride})",
+                    f"p{u} = j{u} if j{u} < int32({slab}) else int32(0)",
+                )
                 names.append(body(u, True))
             for u in range(UNROLL):
                 with w.block(f"if j{u} < int32({slab}):"):
@@ -171,7 +176,9 @@ def group_forward(
                         xs = [f"kept[p + int32({j})]" for j in range(width)]
                     else:
                         xs = _load(w, element, width, "x", "x", "base + p")
-                    _store(w, element, width, "y", "base + p", [f"({x} - m) * factor + bs" for x in xs])
+                    _store(
+                        w, element, width, "y", "base + p", [f"({x} - m) * factor + bs" for x in xs]
+                    )
     pointer = element.pointer
     signature = (pointer, "float32*", "float32*", pointer, "float32*", "float32*", "float32")
     return Program("group_forward", w.text(), signature, threads, shared=4 * slab if staged else 0)
@@ -209,7 +216,9 @@ def group_backward(
             loaded = []
             for u in range(UNROLL):
                 w(f"j{u} = i + int32({u * stride})")
-                w(f"p{u} = k * int32({size}) + (j{u} if j{u} < int32({units}) else int32(0)) * int32({width})")
+                w(
+                    f"p{u} = k * int32({size}) + (j{u} if j{u} < int32({units}) else int32(0)) * int32({width})"
+                )
                 gs = _load(w, element, width, f"g{u}_", "g", f"base + p{u}")
                 loaded.append((gs, _load(w, element, width, f"x{u}_", "x", f"base + p{u}")))
             for u, (gs, xs) in enumerate(loaded):
@@ -218,11 +227,17 @@ def group_backward(
                         w(f"{x} = ({x} - m) * r", f"a += {g} * {x}", f"b += {g}")
                     if staged and width % 4 == 0:
                         for q in range(0, width, 4):
-                            w(f"put4_f32(kept, int64(p{u} + int32({q})), {', '.join(gs[q : q + 4])})")
-                            w(f"put4_f32(kept, int64(p{u} + int32({slab + q})), {', '.join(xs[q : q + 4])})")
+                            w(
+                                f"put4_f32(kept, int64(p{u} + int32({q})), {', '.join(gs[q : q + 4])})"
+                            )
+                            w(
+                                f"put4_f32(kept, int64(p{u} + int32({slab + q})), {', '.join(xs[q : q + 4])})"
+                            )
                     elif staged:
                         for q in range(width):
-                            w(f"kept[p{u} + int32({q})] = {gs[q]}; kept[p{u} + int32({slab + q})] = {xs[q]}")
+                            w(
+                                f"kept[p{u} + int32({q})] = {gs[q]}; kept[p{u} + int32({slab + q})] = {xs[q]}"
+                            )
         lanes_reduce(w, ["a", "b"], 32)
         with w.block("if lane == 0:"):
             w(f"kept[int32({sums_at}) + (k * int32({each}) + part) * int32(2)] = a")
@@ -234,14 +249,21 @@ def group_backward(
     with w.block(f"for k in range(t, {channels}, {threads}):"):
         w("a = float32(0); b = float32(0)")
         with w.block(f"for j in range({each}):"):
-            w(f"a += kept[{sums_at} + (k * {each} + j) * 2]", f"b += kept[{sums_at} + (k * {each} + j) * 2 + 1]")
+            w(
+                f"a += kept[{sums_at} + (k * {each} + j) * 2]",
+                f"b += kept[{sums_at} + (k * {each} + j) * 2 + 1]",
+            )
         w(f"channel = group * {channels} + k")
         if finish == "atomic":
             w("add1_f32(grads, channel, a)", f"add1_f32(grads, channel + {total}, b)")
         else:
             w(f"store1_f32(grads, image * {2 * total} + channel, a)")
             w(f"store1_f32(grads, image * {2 * total} + {total} + channel, b)")
-        w("wt = load1_f32(w, channel)" if weight else "wt = float32(1)", "s1 += wt * b", "s2 += wt * a")
+        w(
+            "wt = load1_f32(w, channel)" if weight else "wt = float32(1)",
+            "s1 += wt * b",
+            "s2 += wt * a",
+        )
     block_reduce(w, ["s1", "s2"], threads)
     factor = f"float32({float(np.float32(1.0 / slab))!r})"
     w(f"s1 *= {factor}; s2 *= {factor}")
@@ -257,7 +279,9 @@ def group_backward(
                     if staged and width % 4 == 0:
                         for q in range(0, width, 4):
                             w(f"{', '.join(gs[q : q + 4])} = get4_f32(kept, int64(p + int32({q})))")
-                            w(f"{', '.join(xs[q : q + 4])} = get4_f32(kept, int64(p + int32({slab + q})))")
+                            w(
+                                f"{', '.join(xs[q : q + 4])} = get4_f32(kept, int64(p + int32({slab + q})))"
+                            )
                     elif staged:
                         for q in range(width):
                             w(f"g{q} = kept[p + int32({q})]; x{q} = kept[p + int32({slab + q})]")
@@ -265,12 +289,23 @@ def group_backward(
                         _load(w, element, width, "g", "g", "base + p")
                         for x in _load(w, element, width, "x", "x", "base + p"):
                             w(f"{x} = ({x} - m) * r")
-                    values = [f"r * (wt * {g} - s1 - {x} * s2)" for g, x in zip(gs, xs, strict=True)]
+                    values = [
+                        f"r * (wt * {g} - s1 - {x} * s2)" for g, x in zip(gs, xs, strict=True)
+                    ]
                     _store(w, element, width, "dx", "base + p", values)
     if finish == "atomic":
         rows._release_flags(w)
     pointer = element.pointer
-    signature = (pointer, pointer, "float32*", "float32*", "float32*", pointer, "float32*", "int32*")
+    signature = (
+        pointer,
+        pointer,
+        "float32*",
+        "float32*",
+        "float32*",
+        pointer,
+        "float32*",
+        "int32*",
+    )
     shared = 4 * (sums_at + 2 * channels * each)
     return Program("group_backward", w.text(), signature, threads, shared=shared)
 

@@ -55,7 +55,9 @@ def _chunk(lanes: int) -> int:
 class _RowWalk:
     """Emits the loads and additions of one row's part that a lane holds."""
 
-    def __init__(self, w: Writer, width: int, lanes: int, each: int, guarded: bool, add: str) -> None:
+    def __init__(
+        self, w: Writer, width: int, lanes: int, each: int, guarded: bool, add: str
+    ) -> None:
         self.w, self.width, self.lanes, self.each = w, width, lanes, each
         self.guarded, self.add = guarded, add
         self.load = f"once{width}_f32"
@@ -70,7 +72,9 @@ class _RowWalk:
         """Column offset of every access, and whether it exists."""
         tile = self.lanes * self.each * self.width
         for v in range(self.each):
-            self.w(f"c{v} = int64(cuda.blockIdx.y) * {tile} + (lane_in + {v * self.lanes}) * {self.width}")
+            self.w(
+                f"c{v} = int64(cuda.blockIdx.y) * {tile} + (lane_in + {v * self.lanes}) * {self.width}"
+            )
             if self.guarded:
                 self.w(f"in{v} = c{v} < width")
                 self.w(f"c{v} = c{v} if in{v} else int64(0)")
@@ -156,7 +160,10 @@ def _probe_and_sort(
         read_row(f"i * int32({stride})")
         with w.block("if r >= 0:"):
             w(f"slot = int32((r * 40503) & {TABLE - 1})", "word = int32(r & 0x7fffffff)")
-            w("old = shared_exchange_i32(table, slot, word)", "seen += int32(1) if old == word else int32(0)")
+            w(
+                "old = shared_exchange_i32(table, slot, word)",
+                "seen += int32(1) if old == word else int32(0)",
+            )
     with w.block("if seen > 0:"):
         w("shared_add_i32(repeats, int32(0), seen)")
     w("cuda.syncthreads()")
@@ -232,7 +239,10 @@ def segment_add(width: int, lanes: int, each: int, guarded: bool, last: bool) ->
     w("def segment_add(keys, source, out, carry_keys, carry, count, width):")
     w.depth = 1
     groups = THREADS // lanes
-    w("t = int32(cuda.threadIdx.x)", f"group = t // int32({lanes}); lane_in = t - group * int32({lanes})")
+    w(
+        "t = int32(cuda.threadIdx.x)",
+        f"group = t // int32({lanes}); lane_in = t - group * int32({lanes})",
+    )
     walk = _RowWalk(w, width, lanes, each, guarded, "add")
     walk.columns()
     w(f"segment = int64(cuda.blockIdx.x) * {groups} + group", f"first = segment * {SEGMENT}")
@@ -376,7 +386,15 @@ def _ordered(
             carry = backend.empty((2 * segments, width), np.float32)
         program = segment_add(vector, lanes, each, guarded, last)
         backend.run(
-            program, (-(-segments // groups), tiles), keys, source, out, carry_keys, carry, count, width
+            program,
+            (-(-segments // groups), tiles),
+            keys,
+            source,
+            out,
+            carry_keys,
+            carry,
+            count,
+            width,
         )
         if last:
             return

@@ -18,13 +18,20 @@ THREADS = 1024
 
 def _head(w: Writer, names: int, width: int) -> None:
     w.depth = 1
-    w("t = int32(cuda.threadIdx.x)", "lane = t & int32(31)", "warp = t >> int32(5)", "half = int32(0)")
+    w(
+        "t = int32(cuda.threadIdx.x)",
+        "lane = t & int32(31)",
+        "warp = t >> int32(5)",
+        "half = int32(0)",
+    )
     w(f"red = cuda.shared.array({2 * names * (THREADS // 32)}, float32)")
     w("row = int64(cuda.blockIdx.x)")
 
 
 def _columns(w: Writer, columns: int, width: int):  # type: ignore[no-untyped-def]
-    return w.block(f"for c in range(int64(t) * {width}, int64({columns}), int64({THREADS * width})):")
+    return w.block(
+        f"for c in range(int64(t) * {width}, int64({columns}), int64({THREADS * width})):"
+    )
 
 
 def _load(w: Writer, element: Element, width: int, stem: str, array: str, at: str) -> list[str]:
@@ -56,7 +63,9 @@ def softmax_forward(columns: int, element: Element, width: int, log: bool) -> Pr
         w("total = math.log(total)" if log else "total = float32(1) / total")
         with _columns(w, columns, width):
             names = _load(w, element, width, "x", "x", "at + c")
-            values = [f"({n} - top) - total" if log else f"math.exp({n} - top) * total" for n in names]
+            values = [
+                f"({n} - top) - total" if log else f"math.exp({n} - top) * total" for n in names
+            ]
             _store(w, element, width, "y", "at + c", values)
         w("row += int64(cuda.gridDim.x)")
     return Program("softmax_forward_long", w.text(), (element.pointer,) * 2 + ("int64",), THREADS)
@@ -131,7 +140,9 @@ def norm_forward(
 
 
 @functools.cache
-def norm_backward(columns: int, element: Element, width: int, centred: bool, weight: bool) -> Program:
+def norm_backward(
+    columns: int, element: Element, width: int, centred: bool, weight: bool
+) -> Program:
     """dx alone; weight gradients come from `column_partials`."""
     w = Writer()
     w("def norm_backward_long(g, x, mean, rstd, w, dx, rows):")
@@ -189,7 +200,10 @@ def column_partials(element: Element, width: int, mode: str) -> Program:
     w(f"right = cuda.shared.array({COLUMN_WARPS * tile}, float32)")
     w("t = int32(cuda.threadIdx.x); lane = t & int32(31); warp = t >> int32(5)")
     w(f"c = (int64(cuda.blockIdx.x) * 32 + lane) * {width}")
-    w("row = int64(cuda.blockIdx.y) * chunk + warp", "end = min(rows, (int64(cuda.blockIdx.y) + 1) * chunk)")
+    w(
+        "row = int64(cuda.blockIdx.y) * chunk + warp",
+        "end = min(rows, (int64(cuda.blockIdx.y) + 1) * chunk)",
+    )
     for i in range(width):
         w(f"a{i} = float32(0); b{i} = float32(0)")
 
@@ -198,7 +212,11 @@ def column_partials(element: Element, width: int, mode: str) -> Program:
         gs = [] if mode == "moments" else _load(w, element, width, f"g{u}_", "g", at)
         xs = _load(w, element, width, f"x{u}_", "x", at)
         if mode in ("row", "uncentred"):
-            w(f"m{u} = load1_f32(mean, row + {u * COLUMN_WARPS})" if mode == "row" else f"m{u} = float32(0)")
+            w(
+                f"m{u} = load1_f32(mean, row + {u * COLUMN_WARPS})"
+                if mode == "row"
+                else f"m{u} = float32(0)"
+            )
             w(f"r{u} = load1_f32(rstd, row + {u * COLUMN_WARPS})")
         return gs, xs
 
@@ -252,12 +270,24 @@ def column_apply(element: Element, width: int, mode: str, weight: bool, bias: bo
     w.depth = 1
     w("t = int32(cuda.threadIdx.x); lane = t & int32(31); warp = t >> int32(5)")
     w(f"c = (int64(cuda.blockIdx.x) * 32 + lane) * {width}")
-    w("row = int64(cuda.blockIdx.y) * chunk + warp", "end = min(rows, (int64(cuda.blockIdx.y) + 1) * chunk)")
+    w(
+        "row = int64(cuda.blockIdx.y) * chunk + warp",
+        "end = min(rows, (int64(cuda.blockIdx.y) + 1) * chunk)",
+    )
     with w.block("if c < columns:"):
         if mode == "forward":
             _load(w, element, width, "k", "x", "c")
         for i in range(width):
-            channel_factors(w, i, f"c + {i}", "columns", mode, weight, bias, "cuda.blockIdx.y == 0 and warp == 0")
+            channel_factors(
+                w,
+                i,
+                f"c + {i}",
+                "columns",
+                mode,
+                weight,
+                bias,
+                "cuda.blockIdx.y == 0 and warp == 0",
+            )
 
         def step(u: int) -> tuple[list[str], list[str]]:
             at = f"(row + {u * COLUMN_WARPS}) * columns + c"
@@ -266,7 +296,9 @@ def column_apply(element: Element, width: int, mode: str, weight: bool, bias: bo
 
         def write(u: int, gs: list[str], xs: list[str]) -> None:
             at = f"(row + {u * COLUMN_WARPS}) * columns + c"
-            _store(w, element, width, "out", at, [channel_value(i, gs, xs, mode) for i in range(width)])
+            _store(
+                w, element, width, "out", at, [channel_value(i, gs, xs, mode) for i in range(width)]
+            )
 
         unroll = 4 if width <= 4 else 2
         with w.block(f"while row + {(unroll - 1) * COLUMN_WARPS} < end:"):
@@ -279,7 +311,9 @@ def column_apply(element: Element, width: int, mode: str, weight: bool, bias: bo
             w(f"row += {COLUMN_WARPS}")
     pointer = element.pointer
     signature = (
-        (pointer, pointer) + ("float32*",) * 5 + (pointer, "float32*")
+        (pointer, pointer)
+        + ("float32*",) * 5
+        + (pointer, "float32*")
         + ("int64", "int64", "int64", "float32", "float32")
     )
     return Program("column_apply", w.text(), signature, 32 * COLUMN_WARPS)

@@ -154,7 +154,9 @@ class _Rows:
             if s.groups > 1:
                 w(f"group = t // int32({s.lanes})", f"position = t - group * int32({s.lanes})")
                 w(f"warp -= group * int32({s.lanes // 32})")
-            w(f"red = cuda.shared.array({2 * sums * s.unroll * (s.lanes // 32) * s.groups}, float32)")
+            w(
+                f"red = cuda.shared.array({2 * sums * s.unroll * (s.lanes // 32) * s.groups}, float32)"
+            )
         w(f"column = position * {s.width}")
         w(f"base = int64(cuda.blockIdx.x) * {s.rows}")
         w(f"step = int64(cuda.gridDim.x) * {s.rows}")
@@ -265,7 +267,9 @@ def softmax_backward(shape: Shape, element: Element, log: bool) -> Program:
 
 
 @functools.cache
-def norm_forward(shape: Shape, element: Element, centred: bool, weight: bool, bias: bool) -> Program:
+def norm_forward(
+    shape: Shape, element: Element, centred: bool, weight: bool, bias: bool
+) -> Program:
     """y = (x - mean) rstd w + b, or x rstd w; mean and rstd are kept. Variance from the centred values."""
     shape = dataclasses.replace(shape, ahead=False, unroll=1)
     k = _Rows(shape, element)
@@ -293,7 +297,11 @@ def norm_forward(shape: Shape, element: Element, centred: bool, weight: bool, bi
             guard = k.guard(v)
             for name in k.names("x", v):
                 if centred:
-                    w(f"{name} -= m" if guard is None else f"{name} = {name} - m if {guard} else float32(0)")
+                    w(
+                        f"{name} -= m"
+                        if guard is None
+                        else f"{name} = {name} - m if {guard} else float32(0)"
+                    )
                 w(f"q += {name} * {name}")
         k.reduce(["q"])
         w(f"r = float32(1) / math.sqrt(q * {factor} + eps)")
@@ -329,7 +337,9 @@ def norm_backward(
     if not weight:
         finish = "none"
     blocks = None
-    in_shared = shape.elements > 8  # sums of weight gradients: shared memory, each thread its own columns
+    in_shared = (
+        shape.elements > 8
+    )  # sums of weight gradients: shared memory, each thread its own columns
     if shape.ahead and (shape.ragged or element.name != "f32" or not weight):
         shape = dataclasses.replace(shape, ahead=False)
     if in_shared:
@@ -413,7 +423,9 @@ def norm_backward(
             if centred:
                 w(f"c1 = s1_{u} * {factor}")
             values = [
-                f"r{u} * (g{u}_{i} - c1 - x{u}_{i} * c2)" if centred else f"r{u} * (g{u}_{i} - x{u}_{i} * c2)"
+                f"r{u} * (g{u}_{i} - c1 - x{u}_{i} * c2)"
+                if centred
+                else f"r{u} * (g{u}_{i} - x{u}_{i} * c2)"
                 for i in range(count)
             ]
             with k.if_row(u):
@@ -423,9 +435,10 @@ def norm_backward(
     if weight:
         shared = _finish_sums(k, accumulators, in_shared, finish, vector_add)
     pointer = element.pointer
-    signature = (
-        (pointer, pointer, "float32*", "float32*", pointer, pointer)
-        + ("float32*", "int32*", "int64")
+    signature = (pointer, pointer, "float32*", "float32*", pointer, pointer) + (
+        "float32*",
+        "int32*",
+        "int64",
     )
     return Program("norm_backward", w.text(), signature, shape.threads, blocks, shared=shared)
 
@@ -452,7 +465,11 @@ def _shared_step(k: _Rows, u: int, v: int, centred: bool) -> None:
                     terms.append(f"{g} * {x}" if term == "g * x" else g)
                 if step == 4:
                     w(f"z0, z1, z2, z3 = get4_f32(sums, {at})")
-                    w(f"put4_f32(sums, {at}, " + ", ".join(f"z{i} + {t}" for i, t in enumerate(terms)) + ")")
+                    w(
+                        f"put4_f32(sums, {at}, "
+                        + ", ".join(f"z{i} + {t}" for i, t in enumerate(terms))
+                        + ")"
+                    )
                 else:
                     w(f"sums[{at}] += {terms[0]}")
         for i in range(s.width):
@@ -486,7 +503,9 @@ def _release_flags(w: Writer) -> None:
             w("flag_set(flags, 1, int32(0))", "flag_set(flags, 0, int32(0))")
 
 
-def _finish_sums(k: _Rows, accumulators: list[str], in_shared: bool, finish: str, vector_add: bool) -> int:
+def _finish_sums(
+    k: _Rows, accumulators: list[str], in_shared: bool, finish: str, vector_add: bool
+) -> int:
     """Combine the sums of a block and hand them over; returns the dynamic shared memory needed."""
     s, w = k.shape, k.w
     columns, total = s.columns, len(accumulators) * s.columns

@@ -58,38 +58,64 @@ def scatter_rows(
     w.depth = 1
     w("kept = cuda.shared.array(0, float32)")
     w("t = int32(cuda.threadIdx.x); lane = t & int32(31)")
-    w(f"group = t // int32({lanes}); place = t - group * int32({lanes}); home = group * int32({columns})")
+    w(
+        f"group = t // int32({lanes}); place = t - group * int32({lanes}); home = group * int32({columns})"
+    )
     w(f"base = int64(cuda.blockIdx.x) * {per_block}")
-    w("full = (int32(count) + int32(31)) & int32(-32)")  # every lane of a warp makes the same number of steps
+    w(
+        "full = (int32(count) + int32(31)) & int32(-32)"
+    )  # every lane of a warp makes the same number of steps
 
     def columns_loop() -> Any:
-        return w.block(f"for c in range(place * int32({step}), int32({columns}), int32({lanes * step})):")
+        return w.block(
+            f"for c in range(place * int32({step}), int32({columns}), int32({lanes * step})):"
+        )
 
     with w.block("while base < rows:"):
         w("row = base + group", "there = row < rows", "row = row if there else int64(0)")
         with columns_loop():
             if vector:
                 if fresh:
-                    w("put4_f32(kept, int64(home + c), float32(0), float32(0), float32(0), float32(0))")
+                    w(
+                        "put4_f32(kept, int64(home + c), float32(0), float32(0), float32(0), float32(0))"
+                    )
                 else:
-                    w(f"a, b, d, e = again4_f32(out, row * {columns} + c)", "put4_f32(kept, int64(home + c), a, b, d, e)")
+                    w(
+                        f"a, b, d, e = again4_f32(out, row * {columns} + c)",
+                        "put4_f32(kept, int64(home + c), a, b, d, e)",
+                    )
             else:
-                w("kept[home + c] = float32(0)" if fresh else f"kept[home + c] = out[row * {columns} + c]")
+                w(
+                    "kept[home + c] = float32(0)"
+                    if fresh
+                    else f"kept[home + c] = out[row * {columns} + c]"
+                )
         w(barrier)
         with w.block(f"for j in range(place, full, int32({lanes * unroll})):"):
             for u in range(unroll):
-                w(f"j{u} = j + int32({u * lanes})", f"ok{u} = there and j{u} < count", f"at{u} = row * count + (j{u} if ok{u} else int32(0))")
-                w(f"i{u} = int32({load_index}(index, at{u}))", f"i{u} = i{u} + int32({columns}) if i{u} < 0 else i{u}")
+                w(
+                    f"j{u} = j + int32({u * lanes})",
+                    f"ok{u} = there and j{u} < count",
+                    f"at{u} = row * count + (j{u} if ok{u} else int32(0))",
+                )
+                w(
+                    f"i{u} = int32({load_index}(index, at{u}))",
+                    f"i{u} = i{u} + int32({columns}) if i{u} < 0 else i{u}",
+                )
                 w(f"v{u} = load1_f32(source, at{u})")
                 w(f"ok{u} = ok{u} and i{u} >= 0 and i{u} < {columns}")
             for u in range(unroll):
                 with w.block(f"if j{u} < full:"):
-                    w(f"i = i{u} if ok{u} else int32(-1); live = int32(1) if ok{u} else int32(0); v = v{u}")
+                    w(
+                        f"i = i{u} if ok{u} else int32(-1); live = int32(1) if ok{u} else int32(0); v = v{u}"
+                    )
                     w("near = shfl_xor_i32(int32(-1), i, int32(16))")
                     w("close = int32(1) if (near == i and live == int32(1)) else int32(0)")
                     with w.block("if warp_any(close):"):
                         w("peers = popcount(warp_match(int32(-1), i))")
-                        w(f"heavy = warp_ballot(int32(1) if (live == int32(1) and peers >= {HEAVY}) else int32(0))")
+                        w(
+                            f"heavy = warp_ballot(int32(1) if (live == int32(1) and peers >= {HEAVY}) else int32(0))"
+                        )
                         with w.block("while heavy != int32(0):"):
                             w("lead = lowest_bit(heavy)", "common = shfl_i32(int32(-1), i, lead)")
                             w("s = v if i == common else float32(0)")
@@ -97,16 +123,20 @@ def scatter_rows(
                             with w.block("if lane == lead:"):
                                 w("shared_add_f32(kept, home + common, s)")
                             w("live = int32(0) if i == common else live")
-                            w(f"heavy = warp_ballot(int32(1) if (live == int32(1) and peers >= {HEAVY}) else int32(0))")
+                            w(
+                                f"heavy = warp_ballot(int32(1) if (live == int32(1) and peers >= {HEAVY}) else int32(0))"
+                            )
                     with w.block("if live == int32(1):"):
                         w("shared_add_f32(kept, home + i, v)")
         w(barrier)
-        with w.block("if there:"):
-            with columns_loop():
-                if vector:
-                    w("a, b, d, e = get4_f32(kept, int64(home + c))", f"store4_f32(out, row * {columns} + c, a, b, d, e)")
-                else:
-                    w(f"store1_f32(out, row * {columns} + c, kept[home + c])")
+        with w.block("if there:"), columns_loop():
+            if vector:
+                w(
+                    "a, b, d, e = get4_f32(kept, int64(home + c))",
+                    f"store4_f32(out, row * {columns} + c, a, b, d, e)",
+                )
+            else:
+                w(f"store1_f32(out, row * {columns} + c, kept[home + c])")
         w(barrier, f"base += int64(cuda.gridDim.x) * {per_block}")
     signature = (f"{index}*", "float32*", "float32*", "int64", "int64")
     return Program("scatter_rows", w.text(), signature, threads, shared=4 * columns * per_block)
@@ -149,13 +179,22 @@ def add_into(
 
 
 def _flat(
-    backend: Any, out: Any, index: Any, source: Any, rows: int, columns: int, count: int, deterministic: bool
+    backend: Any,
+    out: Any,
+    index: Any,
+    source: Any,
+    rows: int,
+    columns: int,
+    count: int,
+    deterministic: bool,
 ) -> None:
     """Every element by its own flat index."""
     index = index.reshape(rows, count).astype(np.int64)
     index = index + (index < 0) * columns
     inside = (index >= 0) & (index < columns)
-    flat = (index + backend.arange(rows)[:, None] * columns) * inside - ~inside * (int(out.size) + 1)
+    flat = (index + backend.arange(rows)[:, None] * columns) * inside - ~inside * (
+        int(out.size) + 1
+    )
     index_add.add_into(
         out.reshape(-1), flat.reshape(-1), source.reshape(-1), deterministic=deterministic
     )

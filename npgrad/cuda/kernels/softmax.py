@@ -40,7 +40,9 @@ def _run_forward(x: Any, kind: str | None, log: bool) -> Any:
         backend.run(program, (min(count, 1 << 16),), x, y, count)
     else:
         program = rows.softmax_forward(shape, element, log)
-        backend.run(program, _grid(backend, dataclasses.replace(shape, unroll=1), count), x, y, count)
+        backend.run(
+            program, _grid(backend, dataclasses.replace(shape, unroll=1), count), x, y, count
+        )
     return y
 
 
