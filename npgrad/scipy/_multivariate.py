@@ -192,7 +192,7 @@ def _processed(x: Any, mean: Any, cov: Any) -> tuple[Array, Array, Array]:
     if cov.shape != (dim, dim):
         raise ValueError(f"cov has shape {cov.shape}, mean has {dim} entries")
     if x.ndim == 0:
-        x = x[None]
+        x = np.reshape(x, (1,))
     elif x.ndim == 1 and dim == 1:
         x = x[:, None]
     return x, mean, cov

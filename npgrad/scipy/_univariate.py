@@ -125,14 +125,14 @@ class Distribution:
         if scale is not None and method in ("pdf", "logpdf"):
             size = scale if np.all(valid) else np.where(valid, scale, 1)
             y = y / size if method == "pdf" else y - np.log(size)
-        bad = ~(valid & (x == x))  # noqa: PLR0124 -- false for NaN
+        bad = np.logical_not(valid & (x == x))  # noqa: PLR0124 -- false for NaN
         return np.where(bad, np.nan, y) if np.any(bad) else y
 
     def _standard(self, method: str, x: Array, shapes: list[Array], valid: Any) -> Array:
         """The formula inside of the support, kept away from what is not."""
         low, high = self.support
-        below, above = x < low, x > high
-        inside = ~below & ~above & valid & (x == x)  # noqa: PLR0124 -- false for NaN
+        above = x > high
+        inside = np.logical_and(x >= low, x <= high) & valid  # false for NaN
         if self.discrete and method in ("pmf", "logpmf"):
             inside = inside & (x == np.floor(x))
         formula = self.formulas[method]

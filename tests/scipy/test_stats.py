@@ -99,6 +99,21 @@ def test_other_ways_to_call():
     assert infinite == -1.5
 
 
+@pytest.mark.parametrize("x", [0.3, np.float64(0.3), np.array(0.3), np.array([0.3])])
+def test_numbers_without_location_and_scale(x):
+    """A Python number compares to a Python bool, whose ``~`` is no negation."""
+    value, pull = npgrad.vjp(ours.norm.logcdf, x)
+    np.testing.assert_allclose(value, theirs.norm.logcdf(x), rtol=1e-12)
+    slope = theirs.norm.pdf(x) / theirs.norm.cdf(x)
+    np.testing.assert_allclose(pull(np.ones(np.shape(x)))[0], slope, rtol=1e-12)
+    assert npgrad.vjp(lambda x: ours.gamma.pdf(-x, 2.0), x)[0] == 0
+    assert npgrad.vjp(lambda x: ours.beta.cdf(1 + x, 2.0, 3.0), x)[0] == 1
+    assert np.isnan(npgrad.vjp(lambda x: ours.norm.pdf(x * np.nan), x)[0])
+    assert np.isnan(npgrad.vjp(lambda x: ours.norm.pdf(x, scale=-1.0), x)[0])
+    value = npgrad.vjp(lambda x: ours.multivariate_normal.logpdf(x, 0.0, 2.0), x)[0]
+    np.testing.assert_allclose(value, theirs.multivariate_normal.logpdf(x, 0.0, 2.0))
+
+
 @pytest.mark.parametrize("method", LOGS)
 def test_dirichlet(method):
     alpha = np.array([1.5, 2.0, 3.0])
