@@ -262,7 +262,6 @@ def test_jacobian_of_a_write_into_a_flat_view(jacobian):
 # --- plain NumPy code whose value, or whose life, differs under npgrad ---
 
 
-@found("np.asarray of a recorded element is an immutable scalar: its alias does not see the write")
 def test_asarray_of_an_element_is_an_array():
     def f(x):
         y = np.asarray(x[0])  # a 0-d array: += writes into it
@@ -301,7 +300,6 @@ class Cell:
         return np.sum(self.state)
 
 
-@found("state kept from one call makes the next call's gradient a GradArray")
 def test_gradient_is_plain_when_a_program_keeps_state():
     cell, x = Cell(), np.array([0.1, 0.2])
     first, second = npgrad.grad(cell)(x), npgrad.grad(cell)(x)
@@ -311,7 +309,6 @@ def test_gradient_is_plain_when_a_program_keeps_state():
     assert type(second) is np.ndarray
 
 
-@found("a program that keeps state raises GradientLost when it runs plainly after npgrad.grad")
 def test_program_with_state_still_runs_plainly():
     cell, x = Cell(), np.array([0.1, 0.2])
     npgrad.grad(cell)(x)
@@ -332,7 +329,6 @@ def test_cached_constants_are_plain_after_the_call():
     assert type(f(X)) is np.float64
 
 
-@found("0-d arrays: out= with where=")
 def test_masked_out_of_a_0d_array():
     def f(x):
         y = x.copy()
@@ -342,7 +338,6 @@ def test_masked_out_of_a_0d_array():
     np.testing.assert_allclose(npgrad.grad(f)(np.array(1.4)), 2.0 * np.cos(1.4))
 
 
-@found("0-d arrays: flat")
 def test_flat_of_a_0d_array():
     def f(x):
         y = x.copy()
@@ -352,7 +347,6 @@ def test_flat_of_a_0d_array():
     np.testing.assert_allclose(npgrad.grad(f)(np.array(1.5)), 3.0)
 
 
-@found("the index True: AttributeError: 'bool' object has no attribute 'dtype'")
 def test_index_true():
     def f(x):
         y = x * 1.0
@@ -362,7 +356,6 @@ def test_index_true():
     np.testing.assert_array_equal(npgrad.grad(f)(X), np.full(3, 2.0))
 
 
-@found("hessian of a masked write into a 0-d view: TypeError: first operand must be array")
 def test_hessian_of_a_masked_write_into_a_0d_view():
     def f(x):
         y = x.copy()
@@ -373,7 +366,6 @@ def test_hessian_of_a_masked_write_into_a_0d_view():
     np.testing.assert_allclose(npgrad.hessian(f)(X), np.diag([2.0, 18.0, 2.0]))
 
 
-@found("RecursionError after about a thousand views of views")
 def test_a_long_chain_of_views():
     def f(x):
         v = x * 1.0
@@ -384,7 +376,6 @@ def test_a_long_chain_of_views():
     np.testing.assert_array_equal(npgrad.grad(f)(X), 2.0 * X)
 
 
-@found("forward over reverse through z.real casts complex to real with a ComplexWarning")
 @pytest.mark.filterwarnings("error")
 def test_hvp_of_a_write_into_the_real_part_warns_of_nothing():
     """The sum of |z|^2 with z.real = x, z.real[0] doubled: second derivatives 8, 2, 2."""
@@ -406,7 +397,6 @@ def test_every_listed_name_exists():
         assert hasattr(npgrad, name)
 
 
-@found("a ufunc made by np.frompyfunc is called scipy.special's in the message")
 def test_message_for_a_ufunc_of_ones_own():
     square = np.frompyfunc(lambda t: t * t, 1, 1)
     with pytest.raises(npgrad.errors.NoDerivative) as caught:
@@ -414,7 +404,6 @@ def test_message_for_a_ufunc_of_ones_own():
     assert "scipy" not in str(caught.value)
 
 
-@found("the coverage table calls np.arange differentiated; it raises GradientLost")
 def test_arange_of_recorded_bounds():
     gradient = npgrad.grad(lambda x: np.sum(np.arange(x[0], x[0] + 2.5)))(X)
     np.testing.assert_allclose(gradient, [3.0, 0.0, 0.0])
@@ -423,7 +412,6 @@ def test_arange_of_recorded_bounds():
 # --- lost in silence ---
 
 
-@found("the gradient of x[i][None] and of x[i][...] is 0")
 @pytest.mark.parametrize(
     "widen",
     [lambda s: s[None], lambda s: s[...], lambda s: s[None, None], lambda s: s[..., None]],
@@ -436,7 +424,6 @@ def test_newaxis_of_an_element(widen):
     np.testing.assert_allclose(npgrad.grad(f)(X), [0.0, 12.0, 0.0])
 
 
-@found("an array of objects made under wrap holds plain numbers: the gradient is 0")
 @pytest.mark.parametrize(
     "make",
     [
@@ -458,7 +445,6 @@ def test_arrays_of_objects_keep_the_gradient_or_refuse(make):
     np.testing.assert_allclose(gradient, [2.0, 0.0, 0.0])
 
 
-@found("np.ascontiguousarray of a strided view does not copy once the view or its base was written")
 @pytest.mark.parametrize("write", ["base", "view"])
 def test_contiguous_copy_of_a_view_that_was_written(write):
     def f(x):
@@ -478,7 +464,6 @@ def test_contiguous_copy_of_a_view_that_was_written(write):
     np.testing.assert_allclose(gradient, 8.0 * x * [0.0, 1.0, 1.0])
 
 
-@found("np.ascontiguousarray and np.asfortranarray of a 0-d array have no axis; NumPy's have one")
 @pytest.mark.parametrize("contiguous", ["ascontiguousarray", "asfortranarray"])
 def test_contiguous_arrays_have_an_axis(contiguous):
     def f(x):
@@ -491,7 +476,6 @@ def test_contiguous_arrays_have_an_axis(contiguous):
 # --- leaves, stores ---
 
 
-@found("after w[...] = ... under no_grad the gradient with respect to the leaf w is 0")
 def test_descent_by_writing_into_a_leaf_under_no_grad():
     """Each step of w - 0.1 * 2 w is 0.8 w; an error would do as well."""
     w = npgrad.array(X)
@@ -505,7 +489,6 @@ def test_descent_by_writing_into_a_leaf_under_no_grad():
     np.testing.assert_allclose(npgrad.value(w), 0.64 * X)
 
 
-@found("a GradStore takes a complex gradient for a real leaf")
 def test_store_keeps_the_dtype_of_the_leaf():
     leaf, store = npgrad.array(X), npgrad.GradStore()
     store.add(leaf, np.ones(3))
@@ -516,7 +499,6 @@ def test_store_keeps_the_dtype_of_the_leaf():
     assert store[leaf].dtype == X.dtype
 
 
-@found("a float index: AttributeError: 'float' object has no attribute 'dtype'; NumPy: IndexError")
 def test_float_index():
     with pytest.raises(IndexError):
         npgrad.grad(lambda x: x[1.0])(X)
@@ -529,12 +511,6 @@ def zscores(x):
     from scipy import stats
 
     return np.sum(stats.zscore(x) ** 3)
-
-
-def simpson(x):
-    from scipy import integrate
-
-    return integrate.simpson(x * x, dx=0.1)
 
 
 def log_sum(x):
@@ -556,7 +532,7 @@ def kernel(x):
 
 
 @found("wrap(f, also=...) does not carry pure NumPy code of SciPy, numpy.polynomial, scikit-learn")
-@pytest.mark.parametrize("f", [zscores, simpson, log_sum, horner, kernel], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("f", [zscores, log_sum, horner, kernel], ids=lambda f: f.__name__)
 def test_wrapped_library_code(f):
     if f is kernel:
         pytest.importorskip("sklearn")
@@ -565,7 +541,6 @@ def test_wrapped_library_code(f):
     np.testing.assert_allclose(npgrad.grad(wrapped)(x), differences(f, x), rtol=1e-6, atol=1e-7)
 
 
-@found('ravel(order="K") of a broadcast array that was written before it was broadcast')
 def test_memory_order_of_a_broadcast_array():
     def f(x):
         y = x * 1.0
@@ -575,14 +550,12 @@ def test_memory_order_of_a_broadcast_array():
     np.testing.assert_array_equal(npgrad.vjp(f, X)[0], f(X))
 
 
-@found("a message says that the value was recorded in npgrad's own operators.py")
 def test_message_names_the_line_of_the_program():
     with pytest.raises(npgrad.errors.GradientLost) as caught:
         npgrad.grad(lambda x: float(next(iter(x - 1.0))))(X)
     assert "test_found.py" in str(caught.value)
 
 
-@found("@npgrad.no_grad without parentheses: a TypeError that names a private class")
 def test_no_grad_without_parentheses():
     with pytest.raises(TypeError) as caught:
         npgrad.no_grad(lambda x: x)

@@ -103,6 +103,7 @@ class GradArray:
         def __gt__(self, other: Any) -> Any: ...
         def __ge__(self, other: Any) -> Any: ...
         def __getitem__(self, index: Any) -> Any: ...
+        def __iter__(self) -> Iterator[Any]: ...
         def __setitem__(self, index: Any, value: Any) -> None: ...
 
         all: Callable[..., Any]
@@ -226,11 +227,6 @@ class GradArray:
 
     def __int__(self) -> int:
         return int(plain(self))
-
-    def __iter__(self) -> Iterator[Any]:
-        if not self.shape:
-            raise TypeError("iteration over a 0-d array")
-        return (self[i] for i in range(self.shape[0]))
 
     def __contains__(self, item: Any) -> bool:
         return bool((plain(self) == unwrap(item)).any())

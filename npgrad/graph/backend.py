@@ -320,3 +320,8 @@ def has_nan(value: Array) -> bool:
 def sized(number: Any) -> Array:
     """A Python number as NumPy's functions see it: a scalar with a shape and a dtype."""
     return np.asarray(number)[()]
+
+
+def repeats(array: Array) -> bool:
+    """Whether `array` shows the same memory several times, as a broadcast does."""
+    return 0 in getattr(array, "strides", ())

@@ -38,7 +38,10 @@ class _Switch:
 
     _fields: ClassVar[dict[str, Any]]
 
-    def __init__(self) -> None:
+    def __init__(self, *given: object) -> None:
+        if given:
+            name = type(self).__name__
+            raise TypeError(f"npgrad: write npgrad.{name}(), with parentheses, also as a decorator")
         self._tokens: list[Token[Mode | None]] = []
 
     def __enter__(self) -> _Switch:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from .. import table
@@ -458,6 +458,13 @@ def _getitem(self: GradArray, index: Any) -> Any:
     return getitem(self, index, _frame(1))
 
 
+def _iter(self: GradArray) -> Iterator[Any]:
+    if not self.shape:
+        raise TypeError("iteration over a 0-d array")
+    frame = _frame(1)  # the generator runs elsewhere
+    return (getitem(self, i, frame) for i in range(self.shape[0]))
+
+
 def _setitem(self: GradArray, index: Any, value: Any) -> None:
     setitem(self, index, value, _frame(1))
 
@@ -482,6 +489,7 @@ def install() -> None:
         _put(f"__{name}__", _make_compare(python_compare))
     _put("__getitem__", _getitem)
     _put("__setitem__", _setitem)
+    _put("__iter__", _iter)
     _put("__array_ufunc__", array_ufunc)
     _put("__array_function__", array_function)
     setattr(GradArray, "__array_priority__", 1000.0)  # noqa: B010 -- declared by ndarray alone

@@ -54,11 +54,27 @@ class Root:
         self.version += 1
 
 
+class Step:
+    """One view operation, replayable on any array: storage, cotangents, tangents.
+
+    What a write keeps of the way to its region; it knows no root, whose node keeps it.
+    """
+
+    __slots__ = ("kept", "op")
+
+    def __init__(self, op: Any, kept: tuple[Any, ...]) -> None:
+        self.op = op
+        self.kept = kept
+
+    def __call__(self, array: Any) -> Any:
+        """The operation on another array."""
+        return self.op.replay(array, self.kept)
+
+
 class View:
     """How a handle sees its root: through `parent`'s view and one more step.
 
-    The step is an operation and what it keeps, replayable on any array: storage, cotangents,
-    tangents. A root's own handle has no parent and no step.
+    The step is an operation and what it keeps. A root's own handle has no parent and no step.
     """
 
     __slots__ = ("kept", "op", "parent", "root", "version")
@@ -70,16 +86,12 @@ class View:
         self.kept = kept
         self.version = root.version
 
-    def __call__(self, array: Any) -> Any:
-        """The step on another array."""
-        return self.op.replay(array, self.kept)
-
-    def path(self) -> tuple[View, ...]:
+    def path(self) -> tuple[Step, ...]:
         """The steps from the root to here."""
         steps = []
         view: View | None = self
         while view is not None and view.op is not None:
-            steps.append(view)
+            steps.append(Step(view.op, view.kept))
             view = view.parent
         steps.reverse()
         return tuple(steps)
@@ -119,6 +131,8 @@ def lend(root: Root, array: Any) -> Any:
     """`array`, a region of a written root, as a value that later writes do not change."""
     if root.version == 0 or backend.is_scalar(array):
         return array
+    if backend.repeats(array):
+        return array  # a copy would be laid out otherwise
     if array.nbytes <= backend.SMALL_BYTES or array.nbytes * 4 <= root.array.nbytes:
         return backend.snapshot(array)
     return array if array is not root.array else array[...]
