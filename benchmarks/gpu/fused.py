@@ -1,5 +1,7 @@
 """Gradient of a long elementwise chain: one generated kernel against torch eager and CuPy."""
 
+# ruff: noqa: E501  (a line of generated kernel text, or a table row, is not broken)
+
 from __future__ import annotations
 
 from typing import Any

@@ -1,5 +1,7 @@
 """Norms and softmax, backward (and forward): fraction of a copy of the same bytes, ratio to torch (cuDNN for batch_norm)."""
 
+# ruff: noqa: E501  (a line of generated kernel text, or a table row, is not broken)
+
 from __future__ import annotations
 
 from typing import Any

@@ -4,6 +4,8 @@ Times are device times: a sleep kernel ahead of each batch lets the host run ahe
 reported apart, by `host_cost`).
 """
 
+# ruff: noqa: E501  (a line of generated kernel text, or a table row, is not broken)
+
 from __future__ import annotations
 
 import json

@@ -6,6 +6,8 @@ intermediate is cast to its dtype, so float32 stays float32 where Numba would go
 Operands broadcast as in NumPy and may be strided views.
 """
 
+# ruff: noqa: E501  (a line of generated kernel text, or a table row, is not broken)
+
 from __future__ import annotations
 
 import dataclasses
@@ -235,7 +237,7 @@ def _words(backend: Any, array: Any) -> Any:
 
 
 def _layout(array: Any, shape: tuple[int, ...]) -> Any:
-    """ "one" value, "all" elements in order, or the element strides of the output's axes longer than 1."""
+    """The value "one", "all" elements in order, or the element strides of the output's axes longer than 1."""
     if array.size == 1:
         return "one"
     if array.shape == shape and array.flags.c_contiguous:

@@ -5,6 +5,8 @@ written on pointers and sizes alone. Each name here has a plain Python twin of t
 CUDA simulator runs. Importing this module imports Numba; nothing else in ``npgrad.cuda`` does.
 """
 
+# ruff: noqa: E501  (a line of generated kernel text, or a table row, is not broken)
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence

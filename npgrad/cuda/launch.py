@@ -6,6 +6,8 @@ H200 machine, where Numba's own dispatcher takes 28 to 69). On NumPy arrays, in 
 `SimulatorBackend`, so that tests run the same launchers without a GPU.
 """
 
+# ruff: noqa: E501  (a line of generated kernel text, or a table row, is not broken)
+
 from __future__ import annotations
 
 import dataclasses
@@ -79,12 +81,15 @@ class Backend:
     """What a launcher needs from the array library."""
 
     def empty(self, shape: Any, dtype: Any) -> Any:
+        """An array of any contents."""
         raise NotImplementedError
 
     def zeros(self, shape: Any, dtype: Any) -> Any:
+        """An array of zeros."""
         raise NotImplementedError
 
     def run(self, program: Program, grid: Sequence[int], *args: Any) -> None:
+        """Launch a program on the current stream."""
         raise NotImplementedError
 
     def resident_blocks(self, program: Program) -> int:
@@ -92,6 +97,7 @@ class Backend:
         raise NotImplementedError
 
     def address(self, array: Any) -> int:
+        """Where an array's memory starts."""
         raise NotImplementedError
 
     def flags(self) -> Any:
@@ -106,9 +112,11 @@ class Backend:
         return all(self.address(a) % 16 == 0 for a in arrays if a is not None)
 
     def contiguous(self, array: Any) -> Any:
+        """The array in C order, itself if it is."""
         raise NotImplementedError
 
     def sort(self, array: Any) -> Any:
+        """A sorted copy of a 1-D array."""
         raise NotImplementedError
 
     def arange(self, n: int) -> Any:
@@ -149,24 +157,30 @@ class CupyBackend(Backend):
         return found
 
     def empty(self, shape: Any, dtype: Any) -> Any:
+        """An array of any contents."""
         return self.cupy.empty(shape, dtype)
 
     def zeros(self, shape: Any, dtype: Any) -> Any:
+        """An array of zeros."""
         return self.cupy.zeros(shape, dtype)
 
     def run(self, program: Program, grid: Sequence[int], *args: Any) -> None:
+        """Launch a program on the current stream."""
         kernel = self.kernel(program)
         kernel.function(
             tuple(grid) + (1,) * (3 - len(grid)), (program.threads, 1, 1), args, program.shared
         )
 
     def resident_blocks(self, program: Program) -> int:
+        """How many blocks of this program the device holds at once."""
         return self.multiprocessors * self.kernel(program).resident(self.shared_per_multiprocessor)
 
     def address(self, array: Any) -> int:
+        """Where an array's memory starts."""
         return int(array.data.ptr)
 
     def flags(self) -> Any:
+        """int32 words, zero between kernels, private to the current stream."""
         stream = self.cupy.cuda.get_current_stream().ptr
         found = self.flag_words.get(stream)
         if found is None:
@@ -174,15 +188,19 @@ class CupyBackend(Backend):
         return found
 
     def contiguous(self, array: Any) -> Any:
+        """The array in C order, itself if it is."""
         return self.cupy.ascontiguousarray(array)
 
     def sort(self, array: Any) -> Any:
+        """A sorted copy of a 1-D array."""
         return self.cupy.sort(array)
 
     def arange(self, n: int) -> Any:
+        """0 .. n-1 as int64."""
         return self.cupy.arange(n, dtype=np.int64)
 
     def constants(self, values: tuple[int, ...]) -> Any:
+        """A small int32 table, kept on the device."""
         found = self.tables.get(values)
         if found is None:
             found = self.tables[values] = self.cupy.asarray(np.array(values, np.int32))
@@ -206,33 +224,42 @@ class SimulatorBackend(Backend):
         return out
 
     def zeros(self, shape: Any, dtype: Any) -> Any:
+        """An array of zeros."""
         return np.zeros(shape, dtype)
 
     def run(self, program: Program, grid: Sequence[int], *args: Any) -> None:
+        """Launch a program on the current stream."""
         from . import simulated
 
         self.launched.append(program.name)
         simulated.run(program, tuple(int(n) for n in grid), args)
 
     def resident_blocks(self, program: Program) -> int:
+        """How many blocks of this program the device holds at once."""
         return 3
 
     def address(self, array: Any) -> int:
+        """Where an array's memory starts."""
         return 0 if array.ctypes.data % array.itemsize == 0 else 1
 
     def flags(self) -> Any:
+        """int32 words, zero between kernels, private to the current stream."""
         return self.words
 
     def contiguous(self, array: Any) -> Any:
+        """The array in C order, itself if it is."""
         return np.ascontiguousarray(array)
 
     def sort(self, array: Any) -> Any:
+        """A sorted copy of a 1-D array."""
         return np.sort(array)
 
     def arange(self, n: int) -> Any:
+        """0 .. n-1 as int64."""
         return np.arange(n, dtype=np.int64)
 
     def constants(self, values: tuple[int, ...]) -> Any:
+        """A small int32 table, kept on the device."""
         return np.array(values, np.int32)
 
 

@@ -5,6 +5,8 @@ the instruction does, element by element; warp operations meet at a barrier of t
 Works only in a process started with ``NUMBA_ENABLE_CUDASIM=1``.
 """
 
+# ruff: noqa: E501  (a line of generated kernel text, or a table row, is not broken)
+
 from __future__ import annotations
 
 import contextlib

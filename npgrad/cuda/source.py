@@ -4,6 +4,8 @@ Kernels are straight-line Python, specialised to their sizes: Numba keeps what s
 text itself is the cache key. No array library and no Numba here.
 """
 
+# ruff: noqa: E501  (a line of generated kernel text, or a table row, is not broken)
+
 from __future__ import annotations
 
 import contextlib

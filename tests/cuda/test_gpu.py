@@ -1,5 +1,7 @@
 """Every kernel on the GPU, against its reference in float64: the small shapes of the simulator and large ones."""
 
+# ruff: noqa: E501  (a line of generated kernel text, or a table row, is not broken)
+
 from __future__ import annotations
 
 from typing import Any
@@ -244,7 +246,9 @@ def test_special_values_in_softmax() -> None:
             found = get(module.forward(put(x)))
             want = module.reference_forward(x.astype(np.float64))
             # the largest log-probability of a row is log(1 + small): one rounding of a number near 1
-            assert np.allclose(found, want, rtol=2e-6, atol=2e-7 if module is log_softmax else 1e-30)
+            assert np.allclose(
+                found, want, rtol=2e-6, atol=2e-7 if module is log_softmax else 1e-30
+            )
 
 
 def test_foreign_arrays_are_taken_without_a_copy() -> None:

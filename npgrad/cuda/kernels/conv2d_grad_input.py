@@ -8,6 +8,8 @@ Float32-accurate by default (error about 1e-6 of the norm); `tf32=True` takes op
 times faster on large layers.
 """
 
+# ruff: noqa: E501  (a line of generated kernel text, or a table row, is not broken)
+
 from __future__ import annotations
 
 import functools

@@ -13,6 +13,8 @@ splitting operands and adding to float32 registers every stage, or `tf32=True`. 
 `conv_direct`.
 """
 
+# ruff: noqa: E501  (a line of generated kernel text, or a table row, is not broken)
+
 from __future__ import annotations
 
 import dataclasses

@@ -15,6 +15,8 @@ and the sums are added into float32 registers after every stage (the unit trunca
 5e-6). ``"tf32"``: operands rounded to 10 bits of mantissa, one product.
 """
 
+# ruff: noqa: E501  (a line of generated kernel text, or a table row, is not broken)
+
 from __future__ import annotations
 
 import dataclasses
@@ -70,14 +72,17 @@ class Tile:
 
     @property
     def threads(self) -> int:
+        """Threads a block."""
         return 32 * self.wm * self.wn
 
     @property
     def block_m(self) -> int:
+        """Output channels a block."""
         return 16 * self.mt * self.wm
 
     @property
     def pixels(self) -> int:
+        """Output pixels a block."""
         return self.images * self.rows * self.columns
 
 

@@ -1,5 +1,7 @@
 """Backward of an embedding lookup: rows of the cotangent added into the rows of the table they were read from."""
 
+# ruff: noqa: E501  (a line of generated kernel text, or a table row, is not broken)
+
 from __future__ import annotations
 
 from typing import Any

@@ -3,6 +3,8 @@
 Everything here clears a result and adds into it with `scatter_add` (one index an element) or `index_add` (one index a row).
 """
 
+# ruff: noqa: E501  (a line of generated kernel text, or a table row, is not broken)
+
 from __future__ import annotations
 
 from typing import Any

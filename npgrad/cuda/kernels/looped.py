@@ -4,6 +4,8 @@ One block a row, two or three passes; the passes after the first find the row in
 it gives weight gradients of these long rows and the sums of batch_norm.
 """
 
+# ruff: noqa: E501  (a line of generated kernel text, or a table row, is not broken)
+
 from __future__ import annotations
 
 import functools
@@ -46,6 +48,7 @@ def _store(w: Writer, element: Element, width: int, array: str, at: str, values:
 
 @functools.cache
 def softmax_forward(columns: int, element: Element, width: int, log: bool) -> Program:
+    """softmax or log_softmax: three passes."""
     w = Writer()
     w("def softmax_forward_long(x, y, rows):")
     _head(w, 1, width)
@@ -73,6 +76,7 @@ def softmax_forward(columns: int, element: Element, width: int, log: bool) -> Pr
 
 @functools.cache
 def softmax_backward(columns: int, element: Element, width: int, log: bool) -> Program:
+    """dx of softmax or log_softmax: two passes."""
     w = Writer()
     w("def softmax_backward_long(g, y, dx, rows):")
     _head(w, 1, width)
@@ -100,6 +104,7 @@ def softmax_backward(columns: int, element: Element, width: int, log: bool) -> P
 def norm_forward(
     columns: int, element: Element, width: int, centred: bool, weight: bool, bias: bool
 ) -> Program:
+    """y, mean and rstd: three passes."""
     w = Writer()
     w("def norm_forward_long(x, w, b, y, mean, rstd, eps, rows):")
     _head(w, 1, width)

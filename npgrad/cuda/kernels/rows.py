@@ -17,6 +17,8 @@ first and raises a flag): one launch, the order of the additions is not fixed. `
 them in a second launch: the same bits every time.
 """
 
+# ruff: noqa: E501  (a line of generated kernel text, or a table row, is not broken)
+
 from __future__ import annotations
 
 import dataclasses
@@ -45,6 +47,7 @@ class Shape:
 
     @property
     def threads(self) -> int:
+        """Threads a block."""
         return 256 if self.lanes <= 32 else self.lanes * self.groups
 
     @property
@@ -54,10 +57,12 @@ class Shape:
 
     @property
     def elements(self) -> int:
+        """Elements of a row a thread holds."""
         return self.vectors * self.width
 
     @property
     def ragged(self) -> bool:
+        """Whether some thread's last access lies outside the row."""
         return self.lanes * self.elements != self.columns
 
 
