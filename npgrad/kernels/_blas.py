@@ -3,7 +3,7 @@
 OpenBLAS gives every product to all its threads and joins them after each. On a busy machine each of
 36 joins can wait for a time slice: 36 products of 64x64 by 64x392 take 8.5 ms with two threads,
 1.4 ms in this way (on an idle machine both take 1 ms). The number of its threads is a setting of
-the library that NumPy's wheels carry; where there is no such library, products are NumPy's as usual.
+the library that NumPy's wheels carry; without that library, products are NumPy's as usual.
 """
 
 from __future__ import annotations

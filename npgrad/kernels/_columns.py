@@ -25,6 +25,9 @@ __all__ = ["forward", "grad_input", "grad_weight"]
 
 Shape = tuple[int, ...]
 
+# Cotangents of filters, one an image, are summed at the end where they take no more than this.
+PARTS_BYTES = 32 << 20
+
 
 @njit()
 def _gather(start, stop, x, stride, top, left, dilation, size, filters, columns):  # type: ignore[no-untyped-def]
@@ -203,6 +206,24 @@ def grad_weight(g: Array, x: Array, shape: Shape, geometry: Any) -> Array:
     # small images are joined, or the sums over images would cost as much as the products
     together = max(1, min(len(g), 1024 // max(area, 1), (16 << 20) // max(rows * area * 4, 1)))
     arguments = _arguments(shape, geometry, size)
+    if together == 1 and len(g) * gw.nbytes <= PARTS_BYTES:
+        parts = np.empty((len(g), *gw.shape), g.dtype)
+
+        def one_by_one(start: int, stop: int) -> None:
+            """The images ``start <= n < stop`` in this thread."""
+            with borrowed((rows, area), x.dtype) as columns:
+                for n in range(start, stop):
+                    seen = x[n].reshape(rows, area) if plain else columns
+                    if not plain:
+                        _gather(0, channels, x[n], *arguments, columns)
+                    seen = seen.reshape(groups, -1, area).swapaxes(1, 2)
+                    np.matmul(given[n], seen, out=parts[n])
+
+        with one_thread() as alone:
+            spread(one_by_one, len(g) if alone else 1, rows * area * 1.0)
+            if not alone and len(g) > 1:
+                one_by_one(1, len(g))
+        return np.sum(parts, axis=0).reshape(shape)
     with borrowed((rows, together * area), x.dtype) as columns:
         for first in range(0, len(g), together):
             some = given[first : first + together]

@@ -18,6 +18,7 @@ import numpy as np
 
 from npgrad.kernels import _columns, _direct, _winograd
 from npgrad.kernels._arrays import Array, usable
+from npgrad.kernels._blas import one_thread
 
 __all__ = [
     "Geometry",
@@ -117,13 +118,21 @@ def _way(x_shape: Shape, w_shape: Shape, geometry: Geometry) -> Any:
     return _columns
 
 
+def _run(way: Any, name: str, *args: Any) -> Array:
+    """A function of `way`; Winograd's products must not wake BLAS's threads, which then spin."""
+    if way is not _winograd:
+        return getattr(way, name)(*args)
+    with one_thread():
+        return getattr(way, name)(*args)
+
+
 def conv2d(x: Array, w: Array, geometry: Geometry) -> Array:
     """The convolution of ``x`` (n, c, h, w) with filters ``w`` (o, c / groups, i, j)."""
     if not (usable(x, w, small=512) and w.size and x.size * w.size > 1 << 16):
         return conv2d_reference(x, w, geometry)
     x, w = np.ascontiguousarray(x), np.ascontiguousarray(w)
     size = out_size(x.shape, w.shape, geometry)
-    return _way(x.shape, w.shape, geometry).forward(x, w, geometry, size)
+    return _run(_way(x.shape, w.shape, geometry), "forward", x, w, geometry, size)
 
 
 def conv2d_grad_input(g: Array, w: Array, shape: Shape, geometry: Geometry) -> Array:
@@ -139,7 +148,7 @@ def conv2d_grad_input(g: Array, w: Array, shape: Shape, geometry: Geometry) -> A
         flipped = w.reshape(groups, out // groups, channels, height, width)[..., ::-1, ::-1]
         flipped = np.ascontiguousarray(flipped.swapaxes(1, 2))
         flipped = flipped.reshape(groups * channels, out // groups, height, width)
-        return way.forward(g, flipped, turned, shape[2:])
+        return _run(way, "forward", g, flipped, turned, shape[2:])
     if way is _direct:
         return _direct.grad_input(g, w, shape, geometry)
     return _columns.grad_input(g, w, shape, geometry)
@@ -150,8 +159,8 @@ def conv2d_grad_weight(g: Array, x: Array, shape: Shape, geometry: Geometry) -> 
     weights = int(np.prod(shape))
     if not (usable(g, x, small=512) and weights and g.size * weights > 1 << 16):
         return conv2d_grad_weight_reference(g, x, shape, geometry)
-    way = _way(x.shape, shape, geometry)
-    return way.grad_weight(np.ascontiguousarray(g), np.ascontiguousarray(x), shape, geometry)
+    g, x = np.ascontiguousarray(g), np.ascontiguousarray(x)
+    return _run(_way(x.shape, shape, geometry), "grad_weight", g, x, shape, geometry)
 
 
 def _turned(geometry: Geometry, filters: Shape, shape: Shape, given: Shape) -> Geometry | None:
