@@ -231,6 +231,19 @@ def test_makers_take_recorded_values():
     assert np.array(X, dtype="float32").dtype == numpy.float32
 
 
+def test_buffers_are_filled_in_a_loop():
+    def squares(x):
+        out = np.zeros(3)
+        for i in range(3):
+            out[i] = x[i] ** 2
+        out[1:] *= x[0]
+        return out
+
+    want = [[2 * X[0], 0, 0], [X[1] ** 2, 2 * X[1] * X[0], 0], [X[2] ** 2, 0, 2 * X[2] * X[0]]]
+    numpy.testing.assert_allclose(ag.jacobian(squares)(X), want)
+    assert type(squares(X)) is type(np.zeros(2)) is numpy.ndarray
+
+
 def test_everything_else_is_numpys():
     assert np.sin is numpy.sin and np.pi == numpy.pi and np.linalg.svd is numpy.linalg.svd
     assert npr.randn is numpy.random.randn and np.fft.fft is numpy.fft.fft

@@ -13,7 +13,7 @@ import numpy as _np
 
 from npgrad.graph.array import GradArray
 from npgrad.graph.stacking import has_recorded, stacked
-from npgrad.wrapping.makers import ACTIVE, Joined
+from npgrad.wrapping.makers import ACTIVE, MAKERS, Joined
 
 from . import fft as fft
 from . import linalg as linalg
@@ -88,6 +88,11 @@ nansum outer prod ptp ravel reshape sort std sum transpose var
 """
 for _name in _TAKING_LISTS.split():
     globals()[_name] = _of_lists(getattr(_np, _name))
+
+
+# buffers: in a function that is being differentiated recorded values can be written into them
+for _name in ("zeros", "ones", "empty"):
+    globals()[_name] = MAKERS[_name]
 
 
 class _Joined(Joined):
