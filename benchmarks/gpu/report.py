@@ -1,6 +1,7 @@
 """Markdown from the JSON files of a run: `python -m benchmarks.gpu.report OUT.json IN.json ...` writes OUT.json (all rows) and OUT.md."""
 
-# ruff: noqa: E501  (a line of generated kernel text, or a table row, is not broken)
+# ruff: noqa: E501
+# (generated kernel text and table rows are not broken)
 
 from __future__ import annotations
 

@@ -4,7 +4,8 @@ Times are device times: a sleep kernel ahead of each batch lets the host run ahe
 reported apart, by `host_cost`).
 """
 
-# ruff: noqa: E501  (a line of generated kernel text, or a table row, is not broken)
+# ruff: noqa: E501
+# (generated kernel text and table rows are not broken)
 
 from __future__ import annotations
 

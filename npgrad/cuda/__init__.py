@@ -4,7 +4,8 @@ Importing this module imports nothing heavy; CuPy loads when a device array is f
 not yet in the on-disk cache (`cache`). Kernels live in `kernels`, one file an operation; they work on CuPy's current device and stream.
 """
 
-# ruff: noqa: E501  (a line of generated kernel text, or a table row, is not broken)
+# ruff: noqa: E501
+# (generated kernel text and table rows are not broken)
 
 from __future__ import annotations
 

@@ -5,7 +5,8 @@ launch bounds, compute capability, and the versions of numba-cuda, NVVM and nvJi
 renamed, so that processes that compile at the same time never read half a file; a damaged file is ignored and rewritten.
 """
 
-# ruff: noqa: E501  (a line of generated kernel text, or a table row, is not broken)
+# ruff: noqa: E501
+# (generated kernel text and table rows are not broken)
 
 from __future__ import annotations
 

@@ -4,7 +4,8 @@ Numba's dispatcher is never used: kernels are compiled for a fixed signature of 
 and launched by `launch`. What lives here is the only place that imports Numba (through `intrinsics`).
 """
 
-# ruff: noqa: E501  (a line of generated kernel text, or a table row, is not broken)
+# ruff: noqa: E501
+# (generated kernel text and table rows are not broken)
 
 from __future__ import annotations
 

@@ -6,7 +6,8 @@ intermediate is cast to its dtype, so float32 stays float32 where Numba would go
 Operands broadcast as in NumPy and may be strided views.
 """
 
-# ruff: noqa: E501  (a line of generated kernel text, or a table row, is not broken)
+# ruff: noqa: E501
+# (generated kernel text and table rows are not broken)
 
 from __future__ import annotations
 
@@ -295,6 +296,6 @@ def _program(operations: tuple[Operation, ...], outputs: tuple[int, ...], plan: 
                     w(f"x{k} = {value(k, terms)}")
             w(*chain.statements())
             for j, k in enumerate(outputs):
-                w(f"o{j}[i] = {'1 if t%d else 0' % k if results[j] == 'bool' else f't{k}'}")
+                w(f"o{j}[i] = {f'1 if t{k} else 0' if results[j] == 'bool' else f't{k}'}")
         w("i += int64(cuda.gridDim.x) * 256")
     return Program("fused", w.text(), (*pointers, "int64"), THREADS)

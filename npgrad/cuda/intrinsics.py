@@ -5,7 +5,8 @@ written on pointers and sizes alone. Each name here has a plain Python twin of t
 CUDA simulator runs. Importing this module imports Numba; nothing else in ``npgrad.cuda`` does.
 """
 
-# ruff: noqa: E501  (a line of generated kernel text, or a table row, is not broken)
+# ruff: noqa: E402, E501, E741
+# (NumPy is mended before Numba is imported; generated kernel text and table rows are not broken; I is a type)
 
 from __future__ import annotations
 

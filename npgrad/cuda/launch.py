@@ -6,7 +6,8 @@ H200 machine, where Numba's own dispatcher takes 28 to 69). On NumPy arrays, in 
 `SimulatorBackend`, so that tests run the same launchers without a GPU.
 """
 
-# ruff: noqa: E501  (a line of generated kernel text, or a table row, is not broken)
+# ruff: noqa: E501
+# (generated kernel text and table rows are not broken)
 
 from __future__ import annotations
 

@@ -5,7 +5,8 @@ Written out as Python, a step of 36 products with 144 sums took Numba minutes to
 its sizes (``tile_products_MT_NT_...``); `make` builds it. The twins for the simulator are in `simulated`.
 """
 
-# ruff: noqa: E501  (a line of generated kernel text, or a table row, is not broken)
+# ruff: noqa: E501
+# (generated kernel text and table rows are not broken)
 
 from __future__ import annotations
 

@@ -4,7 +4,8 @@ Kernels are straight-line Python, specialised to their sizes: Numba keeps what s
 text itself is the cache key. No array library and no Numba here.
 """
 
-# ruff: noqa: E501  (a line of generated kernel text, or a table row, is not broken)
+# ruff: noqa: E501
+# (generated kernel text and table rows are not broken)
 
 from __future__ import annotations
 
@@ -28,12 +29,15 @@ class Element:
 
     @property
     def pointer(self) -> str:
+        """Parameter type in a kernel's signature."""
         return f"{self.word}*"
 
     def load(self, width: int) -> str:
+        """Name of the intrinsic that loads `width` elements."""
         return f"load{width}_{self.name}"
 
     def store(self, width: int) -> str:
+        """Name of the intrinsic that stores `width` elements."""
         return f"store{width}_{self.name}"
 
 
@@ -85,6 +89,7 @@ class Writer:
         self.depth -= 1
 
     def text(self) -> str:
+        """The source so far."""
         return "\n".join(self.lines) + "\n"
 
 

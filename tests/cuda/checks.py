@@ -4,7 +4,8 @@ The checks do not know where they run: `put` moves a NumPy array to the device u
 them on small sizes, the GPU on the same and on large ones.
 """
 
-# ruff: noqa: E501  (a line of generated kernel text, or a table row, is not broken)
+# ruff: noqa: E501
+# (generated kernel text and table rows are not broken)
 
 from __future__ import annotations
 

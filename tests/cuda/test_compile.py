@@ -1,7 +1,8 @@
 """Every kernel compiles to PTX for compute capability 8.0 and 9.0 without a GPU, float32 kernels hold no float64 instruction, and the documented
 failures of numba-cuda 0.30 are met."""
 
-# ruff: noqa: E501  (a line of generated kernel text, or a table row, is not broken)
+# ruff: noqa: E501
+# (generated kernel text and table rows are not broken)
 
 from __future__ import annotations
 

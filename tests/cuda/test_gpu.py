@@ -1,6 +1,7 @@
 """Every kernel on the GPU, against its reference in float64: the small shapes of the simulator and large ones."""
 
-# ruff: noqa: E501  (a line of generated kernel text, or a table row, is not broken)
+# ruff: noqa: E501
+# (generated kernel text and table rows are not broken)
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Every kernel once, on small shapes: what `compute-sanitizer` (memcheck, racecheck) runs; ragged sizes, so that guards are met."""
 
-# ruff: noqa: E501  (a line of generated kernel text, or a table row, is not broken)
+# ruff: noqa: E501
+# (generated kernel text and table rows are not broken)
 
 from __future__ import annotations
 

@@ -4,7 +4,8 @@ The simulator has to be switched on before Numba is imported, so the cases run i
 there (one test a group, so that a failure names its kernel); inside it the cases are ordinary tests.
 """
 
-# ruff: noqa: E501  (a line of generated kernel text, or a table row, is not broken)
+# ruff: noqa: E501
+# (generated kernel text and table rows are not broken)
 
 from __future__ import annotations
 

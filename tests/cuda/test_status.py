@@ -1,6 +1,7 @@
 """npgrad.cuda without a GPU: light to import, says what is missing, copies nothing silently."""
 
-# ruff: noqa: E501  (a line of generated kernel text, or a table row, is not broken)
+# ruff: noqa: E501
+# (generated kernel text and table rows are not broken)
 
 from __future__ import annotations
 

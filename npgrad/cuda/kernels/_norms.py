@@ -1,6 +1,7 @@
 """What layer_norm and rms_norm share: choice of kernel, allocation, launches."""
 
-# ruff: noqa: E501  (a line of generated kernel text, or a table row, is not broken)
+# ruff: noqa: E501
+# (generated kernel text and table rows are not broken)
 
 from __future__ import annotations
 

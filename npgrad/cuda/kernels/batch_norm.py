@@ -11,7 +11,8 @@ dx = w rstd (g - B/M - d rstd^2 A/M),  dw = rstd A,  db = B. Five passes over me
 Both directions give the same bits every time.
 """
 
-# ruff: noqa: E501  (a line of generated kernel text, or a table row, is not broken)
+# ruff: noqa: E501
+# (generated kernel text and table rows are not broken)
 
 from __future__ import annotations
 

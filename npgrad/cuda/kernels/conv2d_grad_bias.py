@@ -1,6 +1,7 @@
 """conv2d_grad_bias: the cotangent of the bias, the sum of g over images and pixels, a channel at a time; a fixed order of additions."""
 
-# ruff: noqa: E501  (a line of generated kernel text, or a table row, is not broken)
+# ruff: noqa: E501
+# (generated kernel text and table rows are not broken)
 
 from __future__ import annotations
 

@@ -8,7 +8,8 @@ Float32-accurate by default (error about 1e-6 of the norm); `tf32=True` takes op
 times faster on large layers.
 """
 
-# ruff: noqa: E501  (a line of generated kernel text, or a table row, is not broken)
+# ruff: noqa: E501
+# (generated kernel text and table rows are not broken)
 
 from __future__ import annotations
 
@@ -53,7 +54,7 @@ def reference(
 ) -> Any:
     """gx in NumPy, tap by tap: the specification."""
     stride, padding, dilation = pair(stride), pair(padding), pair(dilation)
-    n, channels, height, width = shape
+    n, _channels, height, width = shape
     k, per, kr, ks = w.shape
     rows, columns = g.shape[2:]
     padded = np.zeros((n, groups, per, height + 2 * padding[0], width + 2 * padding[1]), g.dtype)

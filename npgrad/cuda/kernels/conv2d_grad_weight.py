@@ -13,7 +13,8 @@ splitting operands and adding to float32 registers every stage, or `tf32=True`. 
 `conv_direct`.
 """
 
-# ruff: noqa: E501  (a line of generated kernel text, or a table row, is not broken)
+# ruff: noqa: E501, SIM117
+# (generated kernel text and table rows are not broken; nesting shows the generated nesting)
 
 from __future__ import annotations
 
@@ -389,7 +390,7 @@ def candidates(p: Problem, mode: str) -> list[Tile]:
         for mt in (4, 2, 1):
             if mt * per_mt > sums_limit or mt > m_tiles:
                 continue
-            ng = max(1, min(8 if triple else 8, sums_limit // (mt * per_mt), -(-p.channels // 8)))
+            ng = max(1, min(8, sums_limit // (mt * per_mt), -(-p.channels // 8)))
             ng = 1 << (ng.bit_length() - 1)
             for wm in (1, 2, 4):
                 if mt * wm > max(m_tiles, 1) and wm > 1:

@@ -5,7 +5,8 @@ channels and a few taps, its threads walk over the pixels with all sums in regis
 the parts added in a fixed order. Both are right for any stride, padding, dilation and groups; both give the same bits every time.
 """
 
-# ruff: noqa: E501  (a line of generated kernel text, or a table row, is not broken)
+# ruff: noqa: E501
+# (generated kernel text and table rows are not broken)
 
 from __future__ import annotations
 

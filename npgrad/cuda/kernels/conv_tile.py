@@ -15,7 +15,8 @@ and the sums are added into float32 registers after every stage (the unit trunca
 5e-6). ``"tf32"``: operands rounded to 10 bits of mantissa, one product.
 """
 
-# ruff: noqa: E501  (a line of generated kernel text, or a table row, is not broken)
+# ruff: noqa: E501
+# (generated kernel text and table rows are not broken)
 
 from __future__ import annotations
 

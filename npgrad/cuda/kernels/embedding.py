@@ -1,6 +1,7 @@
 """Backward of an embedding lookup: rows of the cotangent added into the rows of the table they were read from."""
 
-# ruff: noqa: E501  (a line of generated kernel text, or a table row, is not broken)
+# ruff: noqa: E501
+# (generated kernel text and table rows are not broken)
 
 from __future__ import annotations
 

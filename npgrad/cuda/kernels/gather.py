@@ -3,7 +3,8 @@
 Everything here clears a result and adds into it with `scatter_add` (one index an element) or `index_add` (one index a row).
 """
 
-# ruff: noqa: E501  (a line of generated kernel text, or a table row, is not broken)
+# ruff: noqa: E501
+# (generated kernel text and table rows are not broken)
 
 from __future__ import annotations
 

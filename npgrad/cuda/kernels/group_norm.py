@@ -10,7 +10,8 @@ Pass 1 sums g and g h a channel (h = (x - mean) rstd) and leaves g and h in shar
 dx = rstd (w g - mean(w g) - h mean(w g h)) from there: memory is read once. Slabs above the shared memory are read twice (from L2).
 """
 
-# ruff: noqa: E501  (a line of generated kernel text, or a table row, is not broken)
+# ruff: noqa: E501
+# (generated kernel text and table rows are not broken)
 
 from __future__ import annotations
 

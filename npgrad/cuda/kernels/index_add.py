@@ -16,7 +16,8 @@ and sums in the order of the source, twice the same bits; a sort of 2^20 keys co
 Indices outside [-rows, rows) are skipped (the forward gather has raised for them).
 """
 
-# ruff: noqa: E501  (a line of generated kernel text, or a table row, is not broken)
+# ruff: noqa: E501
+# (generated kernel text and table rows are not broken)
 
 from __future__ import annotations
 

@@ -4,7 +4,8 @@ The backward needs the row statistics that the forward returns. With h = (x - me
 dx = rstd (q - mean(q) - h mean(q h)),  dw = sum over rows of g h,  db = sum over rows of g.
 """
 
-# ruff: noqa: E501  (a line of generated kernel text, or a table row, is not broken)
+# ruff: noqa: E501
+# (generated kernel text and table rows are not broken)
 
 from __future__ import annotations
 

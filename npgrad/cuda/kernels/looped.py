@@ -4,7 +4,8 @@ One block a row, two or three passes; the passes after the first find the row in
 it gives weight gradients of these long rows and the sums of batch_norm.
 """
 
-# ruff: noqa: E501  (a line of generated kernel text, or a table row, is not broken)
+# ruff: noqa: E501
+# (generated kernel text and table rows are not broken)
 
 from __future__ import annotations
 

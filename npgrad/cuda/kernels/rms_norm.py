@@ -3,7 +3,8 @@
 With h = x rstd and q = g w:  dx = rstd (q - h mean(q h)),  dw = sum over rows of g h.
 """
 
-# ruff: noqa: E501  (a line of generated kernel text, or a table row, is not broken)
+# ruff: noqa: E501
+# (generated kernel text and table rows are not broken)
 
 from __future__ import annotations
 

@@ -17,7 +17,8 @@ first and raises a flag): one launch, the order of the additions is not fixed. `
 them in a second launch: the same bits every time.
 """
 
-# ruff: noqa: E501  (a line of generated kernel text, or a table row, is not broken)
+# ruff: noqa: E501
+# (generated kernel text and table rows are not broken)
 
 from __future__ import annotations
 
@@ -440,7 +441,13 @@ def norm_backward(
     if weight:
         shared = _finish_sums(k, accumulators, in_shared, finish, vector_add)
     pointer = element.pointer
-    signature = (pointer, pointer, "float32*", "float32*", pointer, pointer) + (
+    signature = (
+        pointer,
+        pointer,
+        "float32*",
+        "float32*",
+        pointer,
+        pointer,
         "float32*",
         "int32*",
         "int64",

@@ -11,7 +11,8 @@ lane 16 away (sorted indices do not); only then lanes are matched. Rows longer t
 go through `index_add` with flat indices. The order of additions is not fixed; `deterministic=True` takes the ordered `index_add`.
 """
 
-# ruff: noqa: E501  (a line of generated kernel text, or a table row, is not broken)
+# ruff: noqa: E501
+# (generated kernel text and table rows are not broken)
 
 from __future__ import annotations
 
