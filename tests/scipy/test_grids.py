@@ -76,6 +76,15 @@ def test_where_points_meet_the_gradient_is_zero():
         assert np.all(npgrad.grad(g)(A[:1]) == 0)
 
 
+@pytest.mark.parametrize("metric", ["euclidean", "sqeuclidean"])
+def test_points_far_from_the_origin_keep_their_differences(metric):
+    a, b = 2.0**20 + A, 2.0**20 + B
+    f = lambda a, b: np.sum(distance.cdist(a, b, metric))
+    near = npgrad.grad(f, (0, 1))(a - 2.0**20, b - 2.0**20)  # exact differences
+    for far, right in zip(npgrad.grad(f, (0, 1))(a, b), near, strict=True):
+        np.testing.assert_allclose(far, right, rtol=1e-12)
+
+
 def test_refused_metrics():
     with pytest.raises(npgrad.errors.NoDerivative, match="hamming"):
         npgrad.grad(lambda a: distance.cdist(a, B, "hamming").sum())(A)

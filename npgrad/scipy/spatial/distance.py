@@ -15,7 +15,7 @@ import numpy as np
 import scipy.spatial.distance as original
 
 from ...table import reverse
-from .._declare import array_of, operation, refuse, stand_in
+from .._declare import array_of, operation, plain, refuse, stand_in
 
 Array = Any
 
@@ -37,9 +37,18 @@ def _weights(g: Array, y: Array, squared: bool) -> Array:
     return np.where(apart, g / np.where(apart, y, 1), 0)
 
 
+def _centred(xa: Array, xb: Array) -> tuple[Array, Array]:
+    """Both moved to the middle, or points far from the origin would lose their differences."""
+    if 0 in xb.shape:
+        return xa, xb
+    middle = np.mean(plain(xb), axis=0)
+    return xa - middle, xb - middle
+
+
 def _first(g: Array, xa: Array, xb: Array, y: Array, squared: bool) -> Array:
     """The sum over b of w (a - b), without an array of all differences."""
     w = _weights(g, y, squared)
+    xa, xb = _centred(xa, xb)
     return np.sum(w, axis=1)[:, None] * xa - w @ xb
 
 
@@ -49,6 +58,7 @@ def _second(g: Array, xa: Array, xb: Array, y: Array, squared: bool) -> Array:
 
 def _push_first(g: Array, xa: Array, xb: Array, y: Array, squared: bool) -> Array:
     """w (a - b) . da."""
+    xa, xb = _centred(xa, xb)
     along = np.sum(g * xa, axis=1)[:, None] - g @ xb.T
     return along * _weights(np.ones_like(y), y, squared)
 

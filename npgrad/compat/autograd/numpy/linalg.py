@@ -21,21 +21,21 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     return _np.linalg.norm(x, ord=ord, axis=axis, keepdims=keepdims)
 
 
-def _as_read(a: Any, UPLO: str) -> Any:
+def _as_read(a: Any, UPLO: Any) -> Any:
     """The Hermitian matrix that LAPACK makes of one triangle."""
     half = _np.tril(a, -1) if UPLO.upper() == "L" else _np.triu(a, 1)
     turned = _np.conj(_np.swapaxes(half, -1, -2))
     return half + turned + _np.real(a) * _np.eye(a.shape[-1], dtype=_np.real(a).dtype)
 
 
-def eigh(a: Any, UPLO: str = "L") -> Any:
+def eigh(a: Any, UPLO: Any = "L") -> Any:
     """``np.linalg.eigh``; the gradient is zero in the triangle that is not read."""
     if type(a) is not GradArray:
         return _np.linalg.eigh(a, UPLO)
     return _np.linalg.eigh(_as_read(a, UPLO), UPLO)
 
 
-def eigvalsh(a: Any, UPLO: str = "L") -> Any:
+def eigvalsh(a: Any, UPLO: Any = "L") -> Any:
     """``np.linalg.eigvalsh``, as `eigh`."""
     if type(a) is not GradArray:
         return _np.linalg.eigvalsh(a, UPLO)
