@@ -134,6 +134,19 @@ def _arguments(filters: Shape, geometry: Any, size: Shape) -> tuple[Any, ...]:
     )
 
 
+def _each(left: Array, right: Array, out: Array) -> None:
+    """``np.matmul(left, right[n], out=out[n])`` for every image n."""
+
+    def some(start: int, stop: int) -> None:
+        np.matmul(left, right[start:stop], out=out[start:stop])
+
+    with one_thread() as alone:
+        if alone and len(right) >= thread_count():
+            spread(some, len(right), left.size * right.shape[-1] * 0.02)
+            return
+    np.matmul(left, right, out=out)
+
+
 def forward(x: Array, w: Array, geometry: Any, size: Shape) -> Array:
     """The convolution."""
     groups, area = geometry.groups, size[0] * size[1]
@@ -141,7 +154,7 @@ def forward(x: Array, w: Array, geometry: Any, size: Shape) -> Array:
     whole = np.empty((len(x), len(w), *size), x.dtype)
     y = whole.reshape(len(x), groups, -1, area)
     if _plain(x.shape, w.shape, geometry):
-        np.matmul(matrices, x.reshape(len(x), groups, -1, area), out=y)
+        _each(matrices, x.reshape(len(x), groups, -1, area), y)
         return whole
     channels, rows = x.shape[1], w[0, 0].size * x.shape[1]
     arguments = _arguments(w.shape, geometry, size)
@@ -172,7 +185,7 @@ def grad_input(g: Array, w: Array, shape: Shape, geometry: Any) -> Array:
     given = g.reshape(len(g), groups, -1, area)
     gx = np.empty(shape, g.dtype)
     if _plain(shape, w.shape, geometry):
-        np.matmul(turned, given, out=gx.reshape(len(g), groups, -1, area))
+        _each(turned, given, gx.reshape(len(g), groups, -1, area))
         return gx
     channels, rows = shape[1], w[0, 0].size * shape[1]
     arguments = _arguments(w.shape, geometry, size)
