@@ -238,7 +238,7 @@ def popcount(value: Any) -> int:
 
 def lowest_bit(value: Any) -> int:
     value = int(value) & 0xFFFFFFFF
-    return (value & -value).bit_length() - 1
+    return int((value & -value).bit_length()) - 1
 
 
 # ---- bits

@@ -75,6 +75,7 @@ class Writer:
         self.depth = 0
 
     def __call__(self, *lines: str) -> None:
+        """Add lines at the current indentation."""
         self.lines += ["    " * self.depth + line for line in lines]
 
     @contextlib.contextmanager
