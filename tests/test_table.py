@@ -69,7 +69,7 @@ def test_names_are_unique() -> None:
 
 def test_every_reason_says_something() -> None:
     for rule in RULES:
-        if not differentiable(rule):
+        if rule.kind in {"constant", "flat", "refused"}:
             assert len(rule.reason.split()) >= 2, f"{rule.name}: {rule.reason!r} is no reason"
 
 
