@@ -1,7 +1,7 @@
 """Value and gradient of one function over its forward alone, at 1000 x 1000 float64.
 
-``python -m benchmarks.functions [--json PATH] [--only NAME ...]`` prints a row a function: the forward
-``np.sum(f(x) * w)`` in plain NumPy, value and gradient of the same, and their ratio; medians over
+``python -m benchmarks.functions [--json PATH] [--only NAME ...]`` prints a row each: the forward
+``np.sum(f(x) * w)`` in plain NumPy, value and gradient of the same, and their ratio. Medians over
 interleaved rounds, in processor time, which other programs disturb less than the wall clock. The
 projection on ``w`` gives every function a dense cotangent; its own cost is in both columns.
 """
