@@ -12,9 +12,9 @@ import pytest
 import npgrad
 
 
-def found(reason: str) -> pytest.MarkDecorator:
-    """The mark of a fault that is known and not mended yet."""
-    return pytest.mark.xfail(strict=True, reason=reason)
+def found(reason: str, strict: bool = True) -> pytest.MarkDecorator:
+    """The mark of a fault that is known and not mended yet; not strict: a version may be spared."""
+    return pytest.mark.xfail(strict=strict, reason=reason)
 
 
 X = np.array([1.0, 2.0, 3.0])
@@ -531,7 +531,10 @@ def kernel(x):
     return np.sum(pairwise.rbf_kernel(x.reshape(2, 2), np.eye(2)))
 
 
-@found("wrap(f, also=...) does not carry pure NumPy code of SciPy, numpy.polynomial, scikit-learn")
+@found(
+    "wrap(f, also=...) does not carry pure NumPy code of SciPy, numpy.polynomial, scikit-learn",
+    strict=False,
+)
 @pytest.mark.parametrize("f", [zscores, log_sum, horner, kernel], ids=lambda f: f.__name__)
 def test_wrapped_library_code(f):
     if f is kernel:
