@@ -30,7 +30,6 @@ def differences(f, x, step=1e-6):
         unchanged.with_math,
         unchanged.asks_for_its_type,
         unchanged.integer_buffers,
-        unchanged.like_a_plain_one,
         unchanged.Model(3).predict,
         functools.partial(unchanged.squares),
     ],

@@ -158,7 +158,6 @@ def _array(part: Any) -> Any:
 def _makers() -> dict[str, Any]:
     makers: dict[str, Any] = {}
     empty = ["zeros", "ones", "empty", "eye", "identity", "fromiter", "tri"]
-    empty += ["zeros_like", "ones_like", "empty_like", "full_like"]
     makers.update({name: fresh(getattr(np, name)) for name in empty})
     full = ("full", "linspace", "logspace", "geomspace")
     makers.update({name: filled(getattr(np, name)) for name in full})

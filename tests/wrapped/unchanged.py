@@ -63,13 +63,6 @@ class Model:
             yield x[i] * np.array([1.0, 2.0])[i % 2]
 
 
-def like_a_plain_one(x):
-    template = np.array([1, 2, 3])
-    out = np.zeros_like(template, dtype=float)
-    out[:] = x**2
-    return out * np.full_like(out, 2.0)
-
-
 def fails(x):
     buffer = np.zeros(2)
     buffer[0] = x[0]
