@@ -186,11 +186,6 @@ def finite(value: Array) -> bool:
     return bool(total - total == 0)
 
 
-def all_finite(value: Array) -> bool:
-    """Whether every entry is finite: exact, unlike `finite`, whose sum may overflow."""
-    return bool(library(value).isfinite(value).all())
-
-
 def broadcast(value: Array, shape: Shape) -> Array:
     """`value` repeated to `shape`: a view, or for a number and few elements a buffer."""
     if type(value) in GENERIC:

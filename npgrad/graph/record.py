@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from types import FrameType
 from typing import Any
 
@@ -18,6 +18,7 @@ from . import backend, modes
 from .array import GradArray, current
 from .node import Node
 from .op import OPTION, STRICT, Elementwise, General, Op, Slots, Zeros, item_of
+from .stacking import has_recorded, stacked
 from .views import link, region
 
 _MODE = modes.MODE.get
@@ -328,12 +329,10 @@ def _general_slowly(
                 holder[key], parents[0] = region(value)
             else:
                 holder[key], parents[slot] = current(value)  # type: ignore[index]
-        elif i in op.slot and isinstance(value, (list, tuple)) and _has_recorded(value):
-            from .stacking import stacked  # graph's own operations know this module
-
+        elif i in op.slot and isinstance(value, (list, tuple)) and has_recorded(value):
             array = stacked(value)
             holder[key], parents[op.slot[i]] = current(array)
-        elif type(value) in (list, tuple) and _has_recorded(value):
+        elif type(value) in (list, tuple) and has_recorded(value):
             refuse_parameter(op, op.names[i] if 0 <= i < len(op.names) else str(key), frame)
     if type(out) is tuple:
         (out,) = out
@@ -447,13 +446,6 @@ def wrapped(value: Any) -> Any:
     return value
 
 
-def _has_recorded(items: Any) -> bool:
-    return any(
-        type(item) is GradArray or (isinstance(item, (list, tuple)) and _has_recorded(item))
-        for item in items
-    )
-
-
 def check_parameters(
     op: General, values: list[Any], recorded: tuple[bool, ...], frame: FrameType
 ) -> None:
@@ -506,9 +498,6 @@ def assign(out: Any, made: Any, name: str, frame: FrameType) -> Any:
         return out
     fill(out, made, frame)
     return out
-
-
-Composed = Callable[..., Any]
 
 
 def call(rule: table.Rule, args: tuple[Any, ...], kwargs: dict[str, Any], frame: FrameType) -> Any:
