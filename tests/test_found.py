@@ -531,10 +531,6 @@ def kernel(x):
     return np.sum(pairwise.rbf_kernel(x.reshape(2, 2), np.eye(2)))
 
 
-@found(
-    "wrap(f, also=...) does not carry pure NumPy code of SciPy, numpy.polynomial, scikit-learn",
-    strict=False,
-)
 @pytest.mark.parametrize("f", [zscores, log_sum, horner, kernel], ids=lambda f: f.__name__)
 def test_wrapped_library_code(f):
     if f is kernel:
@@ -555,7 +551,7 @@ def test_memory_order_of_a_broadcast_array():
 
 def test_message_names_the_line_of_the_program():
     with pytest.raises(npgrad.errors.GradientLost) as caught:
-        npgrad.grad(lambda x: float(next(iter(x - 1.0))))(X)
+        npgrad.grad(lambda x: float(next(iter(x - 1.0))), wrap=False)(X)
     assert "test_found.py" in str(caught.value)
 
 

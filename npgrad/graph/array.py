@@ -20,6 +20,8 @@ from . import backend
 from .modes import WRAPPED
 from .node import Leaf, Node, alive, recorded_at
 
+_OWN = frozenset({"npgrad", "numpy", "numba", "functools"})  # they ask what is behind it
+
 
 class GradArray:
     """An array whose operations are recorded, so that they can be differentiated.
@@ -262,9 +264,11 @@ class GradArray:
     @property  # type: ignore[misc]
     def __class__(self) -> type:  # isinstance(x, np.ndarray) holds in wrapped code
         if WRAPPED.get():
-            asking = sys._getframe(1).f_globals.get("__name__", "").partition(".")[0]
-            if asking not in ("npgrad", "numpy", "numba", "functools"):  # singledispatch asks too
-                return backend.NDARRAY
+            asking = sys._getframe(1).f_globals.get("__name__", "")
+            top = asking.partition(".")[0]  # singledispatch asks too
+            if top not in _OWN or asking.startswith("numpy.polynomial"):
+                held = storage(self)
+                return type(held) if backend.is_scalar(held) else backend.NDARRAY
         return GradArray
 
     def __float__(self) -> float:

@@ -1,92 +1,223 @@
 """Which names of which modules stand for array makers: planned once, remembered by package.
 
-Names are replaced in the modules that use them; the numpy module itself is never touched (a
-replaced ``np.empty`` there crashes ``numpy.random``).
+Names are replaced where they are looked up: in the modules that use them, in closures and in
+default arguments of their functions. The numpy module itself is never touched (a replaced
+``np.empty`` there crashes ``numpy.random``).
 """
 
 from __future__ import annotations
 
 import functools
-import math
 import sys
 import threading
-from collections.abc import Callable, Iterable
+import types
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-import numpy as np
-
-from npgrad.wrapping.makers import MAKERS, MATH, recording_numpy
+from npgrad.wrapping.builtin_names import shadows_for
+from npgrad.wrapping.stand_ins import meet_scipy, replacement
 
 # Never looked into: npgrad's own modules, what NumPy is made of, and what must see plain arrays.
 OWN = frozenset({"npgrad", "numpy", "numba", "llvmlite", "builtins", "math", "pytest", "_pytest"})
-Entry = tuple[dict[str, Any], str, Any, Any]
+# Pure NumPy code that NumPy ships: it is written as a library's, and met like one.
+SHIPPED = "numpy.polynomial"
+MISSING = object()  # what stood under a name that hides a builtin
+Entry = tuple[str, Any, Any]  # a name, what it stands for, what it is to stand for
+Place = tuple[Callable[[Any], None], Any, Any]  # how to set it, the same two
 
 
-@functools.cache
-def _numpy() -> Any:
-    return recording_numpy()
+LOCK = threading.RLock()  # an import inside of a wrapped call comes back here
 
 
-def _replacement(value: Any) -> Any:
-    """What stands for `value` in wrapped code, or None."""
-    if value is np:
-        return _numpy()
-    if value is math:
-        return MATH
-    return _BY_ORIGINAL.get(id(value))
+class Patch:
+    """The names to replace in one namespace, shared by every plan that covers it."""
+
+    def __init__(self, space: dict[str, Any]) -> None:
+        self.space = space
+        self.size = -1  # how many names it held when it was last looked at
+        self.users = 0
+        self.entries: list[Entry] = []
+        self.places: list[Place] = []
+
+    def look(self) -> None:
+        """Find the names bound since the last look."""
+        space, first = self.space, self.size < 0
+        known = {name for name, _, _ in self.entries}
+        module = space.get("__name__")
+        codes: list[types.CodeType] = []
+        entries: list[Entry] = []
+        places: list[Place] = []
+        for name, value in list(space.items()):
+            new = replacement(value)
+            if new is not None and name not in known:
+                entries.append((name, value, new))
+            if first and getattr(value, "__module__", None) == module:
+                for function in functions_of(value, module):
+                    codes.append(function.__code__)
+                    places.extend(places_in(function))
+        for name, new in shadows_for(codes).items():
+            if name not in space:
+                entries.append((name, MISSING, new))
+        self.entries.extend(entries)
+        self.places.extend(places)
+        if self.users:
+            self.put(entries, places)
+        self.size = len(space)
+
+    def put(self, entries: list[Entry], places: list[Place]) -> None:
+        """Replace the names that still mean what they meant."""
+        space = self.space
+        for name, old, new in entries:
+            if space.get(name, MISSING) is old:
+                space[name] = new
+        for place, _, made in places:
+            place(made)
+
+    def open(self, opened: list[Patch]) -> None:
+        """One more call uses these names; noted first, so that an interrupt undoes it."""
+        opened.append(self)
+        self.users += 1
+        if self.users == 1:
+            self.put(self.entries, self.places)
+
+    def close(self) -> None:
+        """One call less uses them."""
+        self.users -= 1
+        if self.users == 0:
+            self.restore()
+
+    def restore(self) -> None:
+        """Undo `put`, except for names that the program bound anew."""
+        space = self.space
+        for name, old, new in self.entries:
+            if space.get(name) is new:
+                if old is MISSING:
+                    del space[name]
+                else:
+                    space[name] = old
+        for place, before, _ in self.places:
+            place(before)
 
 
-_BY_ORIGINAL = {id(getattr(np, name)): maker for name, maker in MAKERS.items()}
+_patches: dict[int, Patch] = {}  # by the identity of the namespace, which the patch keeps alive
+
+
+def patch_of(space: dict[str, Any]) -> Patch:
+    """The one patch of a namespace."""
+    patch = _patches.get(id(space))
+    if patch is None:
+        patch = _patches.setdefault(id(space), Patch(space))
+    return patch
 
 
 class Plan:
-    """The names to replace for some packages, and who uses them right now."""
+    """The namespaces of some packages."""
 
     def __init__(self, packages: frozenset[str], space: dict[str, Any] | None = None) -> None:
         self.packages = packages
         self.space = space  # the function's own globals, which need not be a module's
-        self.names = 0  # how many it held when the plan was made
+        self.names = -1  # how many it held when the plan was made
         self.modules = 0  # how many were loaded when the plan was made
-        self.entries: list[Entry] = []
-        self.users = 0
-        self.lock = threading.Lock()
+        self.patches: tuple[Patch, ...] = ()
+
+    def covers(self, name: str) -> bool:
+        """Whether the module `name` is one of the packages'."""
+        return name.partition(".")[0] in self.packages or name.startswith(SHIPPED)
 
     def refresh(self) -> None:
-        """Look again if modules were imported, or names bound, since."""
-        names = 0 if self.space is None else len(self.space)
-        if self.modules == len(sys.modules) and self.names == names:
-            return
-        self.modules, self.names = len(sys.modules), names
-        known = {(id(space), name) for space, name, _, _ in self.entries}
+        """Look again: modules were imported, or names bound, since."""
+        meet_scipy()
         spaces = [
             module.__dict__
-            for module_name, module in list(sys.modules.items())
-            if module_name.partition(".")[0] in self.packages and hasattr(module, "__dict__")
+            for name, module in list(sys.modules.items())
+            if self.covers(name) and type(getattr(module, "__dict__", None)) is dict
         ]
-        for space in spaces if self.space is None else [*spaces, self.space]:
-            for name, value in list(space.items()):
-                new = _replacement(value)
-                if new is not None and (id(space), name) not in known:
-                    self.entries.append((space, name, value, new))
+        if self.space is not None:
+            self.names = len(self.space)
+            spaces.append(self.space)
+        patches = {id(space): patch_of(space) for space in spaces}
+        for patch in patches.values():
+            if patch.size != len(patch.space):
+                patch.look()
+        self.patches = tuple([patch for patch in patches.values() if patch.entries or patch.places])
+        self.modules = len(sys.modules)
 
-    def enter(self) -> None:
-        """Put the names in place, unless another call already did."""
-        with self.lock:
-            if self.users == 0:
+    def enter(self, opened: list[Patch]) -> None:
+        """Put the names in place where no other call already did; `opened` is for `leave`."""
+        space = self.space
+        with LOCK:
+            if self.modules != len(sys.modules) or (space is not None and self.names != len(space)):
                 self.refresh()
-                for space, name, old, new in self.entries:
-                    if space.get(name) is old:
-                        space[name] = new
-            self.users += 1
+            for patch in self.patches:
+                patch.open(opened)
 
-    def leave(self) -> None:
-        """Put NumPy's own back when the last call leaves."""
-        with self.lock:
-            self.users -= 1
-            if self.users == 0:
-                for space, name, old, new in self.entries:
-                    if space.get(name) is new:
-                        space[name] = old
+    @staticmethod
+    def leave(opened: list[Patch]) -> None:
+        """Put NumPy's own back where the last call leaves."""
+        with LOCK:
+            while opened:
+                opened.pop().close()
+
+    def adopt(self, module: types.ModuleType, opened: list[Patch]) -> None:
+        """`module` was imported inside of a wrapped call."""
+        with LOCK:
+            meet_scipy()
+            patch = patch_of(module.__dict__)
+            if patch.size != len(patch.space):
+                patch.look()
+            patch.open(opened)
+
+
+def functions_of(value: Any, module: Any) -> Iterator[types.FunctionType]:
+    """The Python functions behind a name: itself, what it decorates, a class's methods."""
+    seen: set[int] = set()
+    stack = [value]
+    while stack:
+        value = stack.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        if isinstance(value, type):
+            if value.__module__ == module:
+                stack.extend(vars(value).values())
+            continue
+        if isinstance(value, (classmethod, staticmethod)):
+            stack.append(value.__func__)
+        elif isinstance(value, property):
+            stack.extend(part for part in (value.fget, value.fset) if part is not None)
+        elif isinstance(value, functools.cached_property):
+            stack.append(value.func)
+        elif type(value) is types.FunctionType:
+            yield value
+            held = [content(cell) for cell in value.__closure__ or ()]
+            stack.extend(h for h in held if type(h) is types.FunctionType)
+            if hasattr(value, "__wrapped__"):
+                stack.append(value.__wrapped__)
+
+
+def content(cell: Any) -> Any:
+    """What a closure's cell holds; None while it is empty."""
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return None
+
+
+def places_in(function: types.FunctionType) -> Iterator[Place]:
+    """The closure's cells and defaults of `function` that hold something to replace."""
+    for cell in function.__closure__ or ():
+        old = content(cell)
+        new = replacement(old)
+        if new is not None:
+            yield functools.partial(setattr, cell, "cell_contents"), old, new
+    defaults = function.__defaults__ or ()
+    if any(replacement(value) is not None for value in defaults):
+        changed = tuple(replacement(value) or value for value in defaults)
+        yield functools.partial(setattr, function, "__defaults__"), defaults, changed
+    named = function.__kwdefaults__ or {}
+    if any(replacement(value) is not None for value in named.values()):
+        changed_names = {name: replacement(value) or value for name, value in named.items()}
+        yield functools.partial(setattr, function, "__kwdefaults__"), named, changed_names
 
 
 _plans: dict[tuple[frozenset[str], int], Plan] = {}
@@ -94,10 +225,13 @@ _plans: dict[tuple[frozenset[str], int], Plan] = {}
 
 def code_of(f: Any) -> Any:
     """The function behind a partial, a decorator or a method."""
-    while isinstance(f, functools.partial):
-        f = f.func
-    f = getattr(f, "__wrapped__", f)
-    return getattr(f, "__func__", f)
+    while True:
+        if isinstance(f, functools.partial):
+            f = f.func
+        elif hasattr(f, "__wrapped__"):
+            f = f.__wrapped__
+        else:
+            return getattr(f, "__func__", f)
 
 
 def _of_module(space: dict[str, Any]) -> bool:
@@ -123,8 +257,9 @@ def plan_for(f: Callable[..., Any] | None, also: Iterable[str] = ()) -> Plan | N
         if own is not None:
             names.add(own)
         space = getattr(f, "__globals__", None)
-        if own is None and space is not None and _of_module(space):
-            space = None
+        if space is not None and _of_module(space):
+            top = space["__name__"].partition(".")[0]
+            space = None if top in names or top in OWN else space
     packages = frozenset(names - OWN)
     if not packages and space is None:
         return None

@@ -10,6 +10,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from npgrad.transforms import grad as _grad
+from npgrad.wrapping.imports import OPEN, install
 from npgrad.wrapping.makers import ACTIVE
 from npgrad.wrapping.plan import Plan, plan_for
 
@@ -90,17 +91,22 @@ class _Namespace:
 
 def wrapped(f: Callable[..., Any], plan: Plan) -> Callable[..., Any]:
     """`f` with the names of `plan` replaced during the call."""
+    enter, leave = plan.enter, plan.leave
 
     @functools.wraps(f, updated=())
     def call(*args: Any, **kwargs: Any) -> Any:
         if _DISABLED.get():
             return f(*args, **kwargs)
+        opened: list[Any] = []  # the patches of this call; those of modules that it imports join
+        outer = OPEN.get()
         token = ACTIVE.set(True)
-        plan.enter()
+        watch = OPEN.set((plan, opened, outer))
         try:
+            enter(opened)
             return f(*args, **kwargs)
         finally:
-            plan.leave()
+            leave(opened)
+            OPEN.reset(watch)
             ACTIVE.reset(token)
 
     return call
@@ -114,3 +120,4 @@ def prepare(f: Callable[..., Any], wanted: bool) -> Callable[..., Any]:
 
 wrap = _Wrap()
 _grad.preparer = prepare
+install()

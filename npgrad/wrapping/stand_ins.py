@@ -1,0 +1,90 @@
+"""What stands for NumPy, its functions, `math` and SciPy's functions in wrapped code."""
+
+from __future__ import annotations
+
+import cmath
+import functools
+import importlib
+import math
+import sys
+import types
+from typing import Any
+
+import numpy as np
+
+from npgrad.wrapping.makers import CMATH, LISTED, MAKERS, MATH, vectorized
+
+_CHAPTERS = (
+    "integrate", "interpolate", "linalg", "ndimage", "signal", "spatial.distance", "special",
+    "stats",
+)  # fmt: skip
+
+
+def _standing_for(module: types.ModuleType, names: dict[str, Any]) -> types.ModuleType:
+    """`module` with other objects under `names`; whatever else is asked for is its own."""
+    made = types.ModuleType(module.__name__, module.__doc__)
+    made.__dict__.update(module.__dict__)
+    made.__dict__.update(names)
+    made.__dict__["__getattr__"] = functools.partial(_attribute, module)
+    return made
+
+
+def _attribute(module: types.ModuleType, name: str) -> Any:
+    value = getattr(module, name)
+    new = replacement(value)
+    return value if new is None else new
+
+
+@functools.cache
+def _numpy() -> dict[int, Any]:
+    """Stand-ins of numpy and its submodules and functions, by identity of the original."""
+    found: dict[int, Any] = {}
+    modules = [np.linalg, np.fft]
+    for module in modules:
+        names = {
+            name: LISTED[id(value)] for name, value in vars(module).items() if id(value) in LISTED
+        }
+        found[id(module)] = _standing_for(module, names)
+    names = {name: LISTED[id(value)] for name, value in vars(np).items() if id(value) in LISTED}
+    names.update(MAKERS, linalg=found[id(np.linalg)], fft=found[id(np.fft)])
+    found[id(np)] = _standing_for(np, names)
+    found[id(math)] = MATH
+    found[id(cmath)] = CMATH
+    found.update(LISTED)
+    found.update({id(getattr(np, name)): maker for name, maker in MAKERS.items()})
+    return found
+
+
+_scipy: dict[int, Any] = {}
+_chapters: set[str] = set()
+
+
+def meet_scipy() -> None:
+    """Stand-ins for the chapters of SciPy that were imported since."""
+    for chapter in _CHAPTERS:
+        original = sys.modules.get(f"scipy.{chapter}")
+        if chapter in _chapters or original is None:
+            continue
+        if getattr(getattr(original, "__spec__", None), "_initializing", False):
+            continue  # half imported: later
+        _chapters.add(chapter)
+        ours = importlib.import_module(f"npgrad.scipy.{chapter}")
+        names = {
+            name: getattr(ours, name)
+            for name in ours.__all__
+            if hasattr(original, name) and getattr(ours, name) is not getattr(original, name)
+        }
+        for name, new in names.items():
+            _scipy[id(getattr(original, name))] = new
+        _scipy[id(original)] = _standing_for(original, names)
+    top = sys.modules.get("scipy")
+    if top is not None and id(top) not in _scipy:
+        _scipy[id(top)] = _standing_for(top, {})
+        for name in [n for n, v in vars(top).items() if isinstance(v, types.ModuleType)]:
+            _scipy[id(top)].__dict__.pop(name, None)  # asked for by `__getattr__`, then replaced
+
+
+def replacement(value: Any) -> Any:
+    """What stands for `value` in wrapped code, or None."""
+    new = _numpy().get(id(value)) or _scipy.get(id(value))
+    return vectorized(value) if new is None and type(value) is np.vectorize else new

@@ -1,0 +1,60 @@
+"""Each way of writing NumPy code records as it is; its derivative is that of the plain program."""
+
+import math
+import struct
+import sys
+
+import numpy as np
+import pytest
+
+import npgrad
+import tests.wrapped
+from tests.test_wrap import differences
+from tests.wrapped import styles
+
+X = np.array([0.7, 1.3, 1.9])
+
+
+def forget_late() -> None:
+    """So that the next one to ask for it imports it."""
+    if sys.modules.pop("tests.wrapped.imported_late", None) is not None:
+        del tests.wrapped.imported_late
+
+
+@pytest.mark.parametrize("f", styles.PROGRAMS, ids=lambda f: getattr(f, "__name__", "instance"))
+def test_style(f) -> None:
+    forget_late()
+    before = dict(vars(styles))
+    tangent = npgrad.jvp(f, (X,), (np.array([1.0, -2.0, 0.5]),))[1]
+    expected = differences(f, X)
+    np.testing.assert_allclose(npgrad.jacobian(f)(X), expected, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(tangent, expected @ [1.0, -2.0, 0.5], rtol=1e-6, atol=1e-8)
+    np.testing.assert_array_equal(npgrad.value(npgrad.wrap(f)(npgrad.array(X))), f(X))
+    assert vars(styles).keys() == before.keys()
+    assert all(vars(styles)[name] is value for name, value in before.items())
+
+
+def test_defaults_and_closures_are_numpys_own_afterwards() -> None:
+    npgrad.grad(styles.defaults)(X)
+    npgrad.jacobian(styles.closure)(X)
+    assert styles.defaults.__defaults__ == (np.empty,)
+    assert styles.defaults.__kwdefaults__ == {"xp": np}
+    held = [cell.cell_contents for cell in styles.closure.__closure__]
+    assert held == [np.zeros, np]
+
+
+def test_a_module_imported_inside_keeps_plain_constants() -> None:
+    forget_late()
+    npgrad.grad(styles.imports_inside)(X)
+    late = sys.modules["tests.wrapped.imported_late"]
+    assert type(late.TABLE) is np.ndarray and late.np is np
+    assert type(late.fill(X)) is np.float64
+
+
+def test_compiled_code_is_refused() -> None:
+    """A C function that needs a number says so; it never gets one in silence."""
+    table = {"sine": math.sin}  # where no name stands for it
+    with pytest.raises(npgrad.errors.GradientLost, match=r"np\.sin"):
+        npgrad.grad(lambda x: table["sine"](x[0]))(X)
+    with pytest.raises((struct.error, npgrad.errors.GradientLost), match=r"not a float|npgrad"):
+        npgrad.grad(lambda x: struct.pack("d", x[0]))(X)
