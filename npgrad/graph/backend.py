@@ -136,6 +136,32 @@ def exclusive(owner: Any) -> bool:
     return bool(getattr(flags, "writeable", True))
 
 
+def sole_view(array: np.ndarray[Any, Any]) -> bool:
+    """Whether `array` owns its memory, or is the only reference to the array that does.
+
+    A rule that ends in a reshape, a transpose or a ``view`` of a fresh buffer returns such a one.
+    """
+    base = array.base
+    if base is None:
+        return True
+    return (
+        type(base) is np.ndarray
+        and base.base is None
+        and sys.getrefcount(base) <= _SOLE
+        and not repeats(array)
+    )
+
+
+def _count_of_sole() -> int:
+    """What the count reads there for the base of an only view."""
+    view = np.zeros(2).reshape(2, 1)
+    base = view.base
+    return sys.getrefcount(base)
+
+
+_SOLE = _count_of_sole()
+
+
 def snapshot(array: Array) -> Array:
     """A copy of `array` with its layout."""
     return array.copy(order="K") if isinstance(array, np.ndarray) else array.copy()
@@ -179,11 +205,17 @@ def add_into(buffer: Array, value: Array) -> Array:
 
 
 def finite(value: Array) -> bool:
-    """Whether the sum of `value` is finite: one pass, no temporary."""
-    if type(value) is float or type(value) is complex:
-        return value - value == 0
-    total = value if is_scalar(value) else value.sum()
-    return bool(total - total == 0)
+    """Whether every entry of `value` is finite: one sum, without a temporary, says so mostly.
+
+    A sum of large finite entries may overflow, so one that is not finite is looked at again.
+    """
+    if type(value) is np.ndarray:
+        total = np.add.reduce(value, None)
+    elif is_scalar(value):
+        return bool(value - value == 0)
+    else:
+        total = value.sum()
+    return bool(total - total == 0) or bool(library(value).isfinite(value).all())
 
 
 def broadcast(value: Array, shape: Shape) -> Array:

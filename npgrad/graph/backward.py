@@ -25,14 +25,15 @@ from .conform import conform
 from .memory import keep_freed
 from .node import Leaf, Node, position, recorded_at
 from .op import Op
-from .regions import add_at, is_basic
+from .regions import GETITEM, add_at, is_basic
 
-PATIENCE = 1 << 23  # entries of cotangents between two looks: 64 MB of float64
+PATIENCE = 1 << 24  # entries of cotangents between two looks: 128 MB of float64
 MANY = 20_000  # nodes between two looks
 MUCH = 1 << 17  # entries in a sweep from which on freed memory is worth keeping
 TINY = 512  # entries below which a new sum is as cheap as adding in place
 DEEP = 50  # views of views whose cotangents share one buffer
 FLOAT = backend.FLOAT
+State = tuple[dict[int, Any], dict[int, tuple[Node, Any]]]  # cotangents in flight, leaves' so far
 _by_id = attrgetter("id")
 
 
@@ -46,10 +47,10 @@ def collect(seeds: Iterable[Node], floor: int) -> tuple[list[Node], list[Node]]:
         node = stack.pop()
         order.append(node)
         for parent in node.parents:
-            if parent is not None:
+            if parent is not None and parent not in seen:
                 if parent.id <= floor:
                     older.append(parent)
-                elif parent not in seen:
+                else:
                     seen.add(parent)
                     stack.append(parent)
     order.sort(key=_by_id)
@@ -300,11 +301,13 @@ class Backward:
         while stop:
             state = self._checkpoint()
             begin = self._stretch(order, stop, 0)
-            if not self.careful and not self._finite():
+            if not self.careful and not self._finite(state):
                 self._restore(state)
                 self.careful = True
                 self._stretch(order, stop, begin)
-            if not retain and not (self.private and begin == 0):
+            if begin == 0 and (retain or self.private):
+                return  # the caller drops the nodes
+            if not retain:
                 _free(order[begin:])
             del order[begin:]
             stop = begin
@@ -387,6 +390,18 @@ class Backward:
                                 self.accumulate(parent, value, size >= TINY and ours)
                                 entries += size
                         continue
+                    elif op is GETITEM and key not in self.aliased:
+                        parent, index = node.parents[0], kept[0]
+                        if type(index) is slice or is_basic(index):
+                            buffer = pending(parent.id)
+                            if buffer is None or parent.id not in owned:
+                                buffer = self.buffer(parent)
+                            area = buffer[index]
+                            if type(area) is backend.NDARRAY or not backend.is_scalar(area):
+                                area += g
+                            else:
+                                buffer[index] = area + g
+                            continue
                 if type(op) is Leaf:
                     self._leaf(node, g)
                     continue
@@ -420,21 +435,33 @@ class Backward:
             return ufunc(g, kept[place])
         return ufunc(g, kept[place], out=g, casting="same_kind")
 
-    def _finite(self) -> bool:
-        """Look whether everything in flight, and every gradient so far, is finite."""
-        for g in self.cotangents.values():
+    def _finite(self, start: State) -> bool:
+        """Look whether everything in flight, and every gradient so far, is finite.
+
+        What was in flight at the start of the stretch was looked at then, and not written to since.
+        """
+        cotangents, leaves = start
+        for key, g in self.cotangents.items():
+            if g is cotangents.get(key):
+                continue
             for part in g if type(g) is list else (g,):
                 if part is not None and not backend.finite(_plain(part)):
                     return False
-        return all(backend.finite(_plain(g)) for _, g in self.leaves.values())
+        for key, found in self.leaves.items():
+            if found is not leaves.get(key) and not backend.finite(_plain(found[1])):
+                return False
+        return True
 
-    def _checkpoint(self) -> tuple[dict[int, Any], dict[int, tuple[Node, Any]]]:
+    def _checkpoint(self) -> State:
         """What is in flight; none of it will be added into in place from here on."""
         self.owned.clear()
-        cotangents = {k: list(g) if type(g) is list else g for k, g in self.cotangents.items()}
-        return cotangents, dict(self.leaves)
+        cotangents = self.cotangents.copy()
+        for key, g in cotangents.items():
+            if type(g) is list:
+                cotangents[key] = g.copy()
+        return cotangents, self.leaves.copy()
 
-    def _restore(self, start: tuple[dict[int, Any], dict[int, tuple[Node, Any]]]) -> None:
+    def _restore(self, start: State) -> None:
         self.cotangents, self.leaves = start
         self.owned.clear()
 
@@ -492,7 +519,9 @@ def _plain(value: Any) -> Any:
 
 
 def _owns(value: Any, g: Any) -> bool:
-    """Whether `value` is a buffer of its own, neither `g` nor a view."""
+    """Whether `value` is a buffer of its own: neither `g`, nor a view of what somebody else has."""
+    if type(value) is backend.NDARRAY:
+        return value is not g and value.flags.writeable and backend.sole_view(value)
     return (
         value is not g
         and getattr(value, "base", None) is None

@@ -168,10 +168,11 @@ class Run:
     ) -> tuple[list[Any], bool]:
         """The cotangents of the arguments, each in its structure; whether they are recorded."""
         order, older = collect([node for node, _ in seeds], self.floor)
-        given = any(type(g) is GradArray for _, g in seeds)
-        record = record or given or any(map(alive, older))
+        for _, g in seeds:
+            record = record or type(g) is GradArray
         active = None
         if older:
+            record = record or any(map(alive, older))
             roots = {node.id for argument in self.arguments for node in argument.nodes}
             active = depending(order, roots)
             order = [node for node in order if node.id in active]
@@ -179,16 +180,15 @@ class Run:
         leaves: dict[int, tuple[Node, Any]] = {}
         if seeds:
             walk = Backward(record=record, batch=batch, active=active, private=not retain)
-            walk.run(
-                order,
-                [
-                    (node, GradArray(g, None) if record and type(g) is not GradArray else g)
-                    for node, g in seeds
-                ],
-                retain,
-            )
+            if record:
+                seeds = [
+                    (node, g if type(g) is GradArray else GradArray(g, None)) for node, g in seeds
+                ]
+            walk.run(order, seeds, retain)
             leaves = walk.leaves
-        connected = record or any(argument.recorded for argument in self.arguments)
+        connected = record
+        for argument in self.arguments:
+            connected = connected or argument.recorded
         return [argument.collect(leaves, connected) for argument in self.arguments], connected
 
 
