@@ -264,6 +264,7 @@ class General(Op):
             if i not in self.arrays and i != self.sequence and name not in named
         )
         self.quick = self.backs if self.sequence < 0 else None
+        self.pair = self.arrays == (0, 1) and self.sequence < 0 and not self.view  # of two arrays
         self._keeps: dict[tuple[bool, ...], tuple[bool, ...]] = {}
         self._plans: dict[int, Plan | None] = {}
         # NumPy's dispatcher is spared, or its whole Python wrapper where the rule says how.

@@ -16,14 +16,15 @@ from .. import table
 from ..errors import InPlaceError, NoDerivative
 from . import backend, modes
 from .array import GradArray, current, unwrap
-from .node import Node
+from .node import Node, next_id
 from .op import General
-from .record import assign, at, call, compiled, elementwise, general, plain_out, strip
+from .record import assign, at, call, compiled, elementwise, general, plain_out, product, strip
 from .regions import augmented, copyto, getitem, setitem
 from .stacking import has_recorded, stacked
 
 _MODE = modes.MODE.get
 _frame = sys._getframe
+_new = object.__new__
 PLAIN = backend.PLAIN
 Method = Callable[..., Any]
 
@@ -128,12 +129,18 @@ def {name}({arguments}):
         kept = (a, b)
     else:
         kept = variant.pack((a, b), result)
+    node = new(Node)  # written out: the call of __init__ would take as long as all the rest
+    node.id = next_id()
+    node.op, node.parents, node.kept = variant, parents, kept
     try:
-        shape, dtype = result.shape, result.dtype
+        node.shape, node.dtype = result.shape, result.dtype
     except AttributeError:
-        shape, dtype = describe(result)
+        node.shape, node.dtype = describe(result)
     f = frame(1)
-    return GradArray(result, Node(variant, parents, kept, shape, dtype, f.f_code, f.f_lasti))
+    node.code, node.lasti = f.f_code, f.f_lasti
+    handle = new(GradArray)
+    handle._array, handle._node, handle._view = result, node, None
+    return handle
 """
 
 
@@ -200,6 +207,8 @@ def _space(ufunc: Any, op: Any, slowly: Method) -> dict[str, Any]:
         "describe": backend.describe,
         "frame": _frame,
         "mode": _MODE,
+        "new": object.__new__,
+        "next_id": next_id,
         "one": op.variants[1],
         "plainly": _plainly,
         "slowly": slowly,
@@ -238,13 +247,17 @@ def _one(variant: Any, result: Any, array: Any, node: Node, frame: Any) -> GradA
         kept = ()
     else:
         kept = variant.pack((array,), result)
+    made = _new(Node)
+    made.id = next_id()
+    made.op, made.parents, made.kept = variant, (node,), kept
     try:
-        shape, dtype = result.shape, result.dtype
+        made.shape, made.dtype = result.shape, result.dtype
     except AttributeError:
-        shape, dtype = backend.describe(result)
-    return GradArray(
-        result, Node(variant, (node,), kept, shape, dtype, frame.f_code, frame.f_lasti)
-    )
+        made.shape, made.dtype = backend.describe(result)
+    made.code, made.lasti = frame.f_code, frame.f_lasti
+    handle = _new(GradArray)
+    handle._array, handle._node, handle._view = result, made, None
+    return handle
 
 
 def _make_unary(ufunc: Any, python: Callable[[Any], Any]) -> Method:
@@ -276,10 +289,11 @@ def _make_indirect(ufunc: Any, reflected: bool) -> Method:
                 return NotImplemented
         if rule is None:
             rule = _decided(ufunc)
-        pair = (other, self) if reflected else (self, other)
         if type(rule.compiled) is General:
-            return general(rule.compiled, pair, {}, _frame(1))
-        return call(rule, pair, {}, _frame(1))
+            if reflected:
+                return product(rule.compiled, other, self, _frame(1))
+            return product(rule.compiled, self, other, _frame(1))
+        return call(rule, (other, self) if reflected else (self, other), {}, _frame(1))
 
     return method
 
@@ -320,6 +334,8 @@ def array_ufunc(self: GradArray, ufunc: Any, method: str, *inputs: Any, **kwargs
     op = _OPS.get(ufunc)
     if op is not None and not kwargs and method == "__call__" and _MODE() is None:
         if type(op) is General:
+            if len(inputs) == 2:
+                return product(op, *inputs, _frame(1))
             return general(op, inputs, kwargs, _frame(1))
         if len(inputs) == 1:
             if self._view is not None:
