@@ -74,8 +74,8 @@ def test_zeros_beside_an_infinity_still_lead_to_the_careful_sweep():
 def test_only_a_view_that_nobody_shares_counts_as_owned():
     owner = np.zeros((3, 4))
     assert backend.sole_view(owner)
-    assert backend.sole_view(np.zeros(12).reshape(3, 4))
-    assert backend.sole_view(np.zeros(12).view(np.int64))
+    for fresh in (np.zeros(12).reshape(3, 4), np.zeros(12).view(np.int64)):
+        assert backend.sole_view(fresh)
     assert not backend.sole_view(owner.T)  # `owner` still refers to the memory
     assert not backend.sole_view(owner[1:])
     assert not backend.sole_view(np.broadcast_to(np.zeros(3), (2, 3)))
