@@ -7,8 +7,10 @@ NumPy's only way is ``np.add.at``, which visits element by element. Large cases 
 
 from __future__ import annotations
 
+import functools
 import importlib
 import math
+import os
 from typing import Any
 
 import numpy as np
@@ -31,12 +33,61 @@ def kernel(operation: str) -> Any:
 
 def add_at(buffer: Array, index: Any, value: Array) -> None:
     """``buffer[index] += value``, repeated indices adding up."""
+    if backend.on_device(buffer):
+        _add_on_device(buffer, index, value)
+        return
     if isinstance(index, np.ndarray) and index.dtype.kind == "b":
         buffer[index] += value  # a mask selects no entry twice
         return
     if getattr(value, "size", 0) >= SMALL and _by_rows(buffer, index, value):
         return
     backend.library(buffer).add.at(buffer, index, value)
+
+
+def _add_on_device(buffer: Array, index: Any, value: Array) -> None:
+    """`add_at` on the device: the kernel for whole rows by one array of integers."""
+    kind = getattr(getattr(index, "dtype", None), "kind", "")
+    if kind == "b":
+        buffer[index] += value
+        return
+    arrays = index if type(index) is tuple else (index,)
+    while arrays and (
+        arrays[-1] is Ellipsis or (type(arrays[-1]) is slice and arrays[-1] == slice(None))
+    ):
+        arrays = arrays[:-1]
+    one = arrays[0] if len(arrays) == 1 else None
+    rows = buffer.dtype.char in "fd" and buffer.flags.c_contiguous and buffer.size > 0
+    if rows and backend.on_device(one) and one.dtype.kind in "iu" and one.size >= SMALL:
+        kernels = device_kernel("index_add")
+        if kernels is not None and buffer.dtype.char == "f":
+            xp, length = backend.library(buffer), buffer.shape[0]
+            flat = one.reshape(-1)
+            wide = xp.broadcast_to(value, one.shape + buffer.shape[1:])
+            wide = xp.ascontiguousarray(wide, buffer.dtype).reshape(flat.size, *buffer.shape[1:])
+            flat = xp.where(flat < 0, flat + length, flat)
+            kernels.add_into(buffer, flat, wide)
+            return
+    if buffer.dtype.kind == "c":  # CuPy adds at repeated places in real numbers only
+        library = backend.library(buffer)
+        value = library.asarray(value)
+        library.add.at(buffer.real, index, value.real)
+        library.add.at(buffer.imag, index, value.imag)
+        return
+    backend.library(buffer).add.at(buffer, index, value)
+
+
+def device_kernel(operation: str) -> Any:
+    """The CUDA kernels of `operation`, or None where they cannot be compiled or are switched off."""
+    if not _device_usable():
+        return None
+    return importlib.import_module(f"npgrad.cuda.kernels.{operation}")
+
+
+@functools.lru_cache(maxsize=1)
+def _device_usable() -> bool:
+    from . import cuda
+
+    return os.environ.get("NPGRAD_CUDA_KERNELS", "1") != "0" and cuda.is_available()
 
 
 def _by_rows(buffer: Array, index: Any, value: Array) -> bool:

@@ -12,12 +12,21 @@ import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+import numpy as np
+
 from . import table
 from .errors import NoDerivative
-from .graph.array import GradArray
+from .graph import backend
+from .graph.array import GradArray, storage
 from .graph.record import call
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+def beside(x: Any) -> Any:
+    """The namespace whose makers (``arange``, ``eye``) make arrays where `x` lives."""
+    array = storage(x) if type(x) is GradArray else x
+    return backend.library(array) if backend.on_device(array) else np
 
 
 def _recorded(values: Any) -> bool:

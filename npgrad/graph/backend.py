@@ -48,6 +48,13 @@ PLAIN = NUMBERS | GENERIC | {np.ndarray}
 SCALARS = NUMBERS | GENERIC
 
 DEVICE_LIBRARIES = frozenset({"cupy"})  # their arrays are made by their own namespace
+MAKERS = frozenset(
+    getattr(np, name)
+    for name in "arange array asanyarray asarray ascontiguousarray asfortranarray empty eye "
+    "frombuffer fromfunction fromiter fromstring full identity loadtxt genfromtxt ones require "
+    "tri zeros".split()
+)  # NumPy's functions that take like=
+HOST = GENERIC | NUMBERS | {np.ndarray}  # types of values whose memory the host reads
 COPIED_BYTES = 16 * 1024  # plain operands up to this size are copied, larger ones fingerprinted
 WHOLE_BYTES = 1 << 20  # fingerprints read everything up to this size
 SAMPLES = 4096  # and about this many elements above it
@@ -82,6 +89,50 @@ def library(value: Array) -> Any:
     """The namespace that makes arrays of the kind of `value` (NumPy, CuPy)."""
     module = type(value).__module__.partition(".")[0]
     return sys.modules[module] if module in DEVICE_LIBRARIES else np
+
+
+def on_device(value: Array) -> bool:
+    """Whether `value` is an array of a library whose memory is not the host's."""
+    kind = type(value)
+    return kind not in HOST and kind.__module__.partition(".")[0] in DEVICE_LIBRARIES
+
+
+def solid(values: Any) -> list[Array]:
+    """The arrays with axes among `values`, those in lists and tuples too."""
+    found: list[Array] = []
+    for value in values:
+        if type(value) in (list, tuple):
+            found += solid(value)
+        elif getattr(value, "ndim", 0) and is_array(value):
+            found.append(value)
+    return found
+
+
+def refuse_mixed(name: str, values: Any) -> None:
+    """Raise if arrays of the host meet arrays of a device: npgrad copies neither in silence."""
+    arrays = solid(values)
+    device = next((a for a in arrays if on_device(a)), None)
+    if device is None:  # a number on the device (0-d) counts too
+        device = next((a for a in values if on_device(a)), None)
+    host = next((a for a in arrays if isinstance(a, np.ndarray)), None)
+    if device is not None and host is not None:
+        raise TypeError(
+            f"npgrad: {name} was given a NumPy array {host.dtype}{list(host.shape)} on the host and "
+            f"a {type(device).__module__}.{type(device).__name__} {device.dtype}"
+            f"{list(device.shape)} on the device. Nothing is copied in silence: "
+            "npgrad.cuda.to_device(x) or npgrad.cuda.to_host(x) brings one to the other."
+        )
+
+
+def check_placed(name: str, what: str, value: Array, beside: Array) -> None:
+    """Raise if `value`, an array with axes, lives elsewhere than `beside`."""
+    if getattr(value, "ndim", 0) and on_device(value) != on_device(beside):
+        refuse_mixed(f"{name} ({what})", (value, beside))
+        raise TypeError(
+            f"npgrad: {name}: the {what} is a {type(value).__module__}.{type(value).__name__} and "
+            f"what it belongs to a {type(beside).__module__}.{type(beside).__name__}; "
+            "npgrad.cuda.to_device(x) or npgrad.cuda.to_host(x) brings one to the other."
+        )
 
 
 def zeros(like: Array, shape: Shape, dtype: Any, layout: Shape | None = None) -> Array:
@@ -164,7 +215,7 @@ _SOLE = _count_of_sole()
 
 def snapshot(array: Array) -> Array:
     """A copy of `array` with its layout."""
-    return array.copy(order="K") if isinstance(array, np.ndarray) else array.copy()
+    return array.copy(order="K") if hasattr(array, "flags") else array.copy()
 
 
 def _digest(array: Array) -> int:
@@ -182,10 +233,28 @@ def _digest(array: Array) -> int:
     return hash((rows.tobytes(), columns.tobytes(), rest))
 
 
-def fingerprint(array: Array, whole: bool = False) -> int:
+def _sampled(array: Array, whole: bool) -> list[Array]:
+    """Copies of what a fingerprint reads of a device array: nothing waits for the device."""
+    flat = array.reshape(-1)  # a view, or (rarely) a copy that is dropped
+    if whole or array.nbytes <= WHOLE_BYTES:
+        return [flat.copy()]
+    return [flat[:: max(1, flat.size // SAMPLES)].copy(), flat[-64:].copy()]
+
+
+def changed(array: Array, digest: Any, whole: bool) -> bool:
+    """Whether the contents of `array` are no longer those of which `digest` was taken."""
+    if type(digest) is int:
+        return fingerprint(array, whole) != digest
+    pairs = zip(_sampled(array, whole), digest, strict=True)
+    return any(bool(((now != then) & ((now == now) | (then == then))).any()) for now, then in pairs)
+
+
+def fingerprint(array: Array, whole: bool = False) -> Any:
     """A digest of the contents: all of it up to 1 MB (or if `whole`), else samples."""
+    if on_device(array) and array.size:
+        return _sampled(array, whole)  # kept there: to read them would wait for the device
     if not isinstance(array, np.ndarray) or array.size == 0 or array.dtype.hasobject:
-        return 0  # device arrays: reading them would wait for the device
+        return 0
     if whole or array.nbytes <= WHOLE_BYTES:
         return _digest(np.ascontiguousarray(array))
     if array.flags.c_contiguous or array.flags.f_contiguous:
@@ -277,18 +346,15 @@ def copyto(target: Array, value: Array, mask: Array) -> None:
         np.copyto(target, value, where=mask, casting="unsafe")
 
 
-def positions(shape: Shape) -> Array:
-    """Every entry's number, of `shape`."""
-    size = 1
-    for extent in shape:
-        size *= extent
-    return np.arange(size).reshape(shape)
+def positions(array: Array) -> Array:
+    """The number of every entry of `array`."""
+    return library(array).arange(array.size).reshape(array.shape)
 
 
 def last_occurrences(numbers: Array) -> Array:
     """Where `numbers` holds the last of equal entries, in C order."""
     flat = numbers.reshape(-1)
-    last = np.zeros(flat.size, bool)
+    last = library(numbers).zeros(flat.size, bool)
     _, first_of_reversed = np.unique(flat[::-1], return_index=True)
     last[flat.size - 1 - first_of_reversed] = True
     return last.reshape(numbers.shape)
@@ -332,8 +398,17 @@ def foreign(value: Any) -> bool:
     return foreign_type(kind)
 
 
-def ones_like(node: Any) -> Array:
-    """A cotangent of ones for the value of `node`."""
+def placed(value: Array, like: Array) -> Array:
+    """A number `value` as an array of no axes where `like` lives; anything else as it is."""
+    if on_device(like) and is_scalar(value):
+        return library(like).asarray(value)
+    return value
+
+
+def ones_like(node: Any, like: Array) -> Array:
+    """A cotangent of ones for the value of `node`, where `like` lives."""
+    if on_device(like):
+        return library(like).ones(node.shape, node.dtype)
     if node.shape == ():
         return node.dtype.type(1)
     return np.ones(node.shape, node.dtype)

@@ -71,7 +71,7 @@ def depending(order: list[Node], roots: set[int]) -> set[int]:
 def verify(node: Node, kept: tuple[Any, ...]) -> None:
     """Raise if a plain operand that `node` kept was changed since."""
     for array, digest, whole in kept[node.op.width :]:
-        if backend.fingerprint(array, whole) != digest:
+        if backend.changed(array, digest, whole):
             raise OperandMutated(
                 f"npgrad: a plain array given to {node.op.name} was changed in place after it was "
                 f"recorded, so the gradient would be wrong.{recorded_at(node)} Pass a copy "

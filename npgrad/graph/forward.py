@@ -23,6 +23,7 @@ class Forward:
         self.record = record
         self.batch = batch
         self.count = 0
+        self.like: Any = 0.0  # an array of the library that the tangents are made with
         self.tangents: dict[int, Any] = {}
         self.last_use: dict[int, int] = {}
         self.buffers: set[int] = set()  # tangents that a write may go on writing into
@@ -33,8 +34,10 @@ class Forward:
     ) -> list[Any]:
         """The tangents of `outputs`, None where they are zero; `order` is ascending."""
         tangents = self.tangents = dict(seeds)
+        for tangent in seeds.values():
+            self.like = _plain(tangent)
         if self.batch:
-            self.count = backend.describe(_plain(next(iter(seeds.values()))))[0][0]
+            self.count = backend.describe(self.like)[0][0]
         for node in order:
             for parent in node.parents:
                 if parent is not None:
@@ -97,7 +100,7 @@ class Forward:
     def _looped(self, op: Op, node: Node, given: list[Any], kept: tuple[Any, ...]) -> Any:
         """One tangent of the batch after the other, for a rule that takes one."""
         walk = Forward(record=self.record)
-        walk.current, walk.last_use = self.current, self.last_use
+        walk.current, walk.last_use, walk.like = self.current, self.last_use, self.like
         rows = [
             op.push(walk, node, [None if t is None else t[i] for t in given], kept)
             for i in range(self.count)
@@ -141,7 +144,7 @@ class Forward:
         shape = (self.count, *node.shape) if self.batch else node.shape
         if self.batch and layout is not None:
             layout = (0, *(axis + 1 for axis in layout))
-        made = backend.zeros(0.0, shape, node.dtype, layout)
+        made = backend.zeros(self.like, shape, node.dtype, layout)
         if self.record:
             made = GradArray(made, None)
         if before is not None:
@@ -168,7 +171,7 @@ class Forward:
         else:
             shapes = [(node.shape, node.dtype)]
         dummies = [
-            leaf(backend.zeros(0.0, shape, dtype)) if backend.is_inexact(dtype) else None
+            leaf(backend.zeros(self.like, shape, dtype)) if backend.is_inexact(dtype) else None
             for shape, dtype in shapes
         ]
         g: Any = dummies[0] if node.dtype is not None else tuple(dummies)

@@ -13,7 +13,7 @@ from typing import Any
 from ..errors import NoDerivative
 from ..table import Rule, rule_parameters
 from . import backend
-from .array import GradArray
+from .array import GradArray, unwrap
 from .node import Node
 
 Pull = Callable[[Any, tuple[Any, ...], Any], Any]
@@ -365,7 +365,7 @@ class General(Op):
     def push(self, walk: Any, node: Node, tangents: list[Any], kept: tuple[Any, ...]) -> Any:
         """See `Op.push`."""
         if self.rule.kind == "linear" and not any(self.forwards):
-            return self._push_linear(node, tangents, kept)
+            return self._push_linear(walk.like, node, tangents, kept)
         total = None
         simple = len(self.arrays)
         for slot, tangent in enumerate(tangents[:simple]):
@@ -377,13 +377,13 @@ class General(Op):
             elif self.rule.kind == "bilinear":
                 values = list(kept[: len(self.names)])
                 values[self.arrays[slot]] = tangent
-                part = self.invoke(self.fun, values)
+                part = self.again(values)
             else:
                 part = walk.transposed(self, node, slot, tangent, kept)
             total = part if total is None else _added(total, part)
         if self.sequence >= 0 and any(t is not None for t in tangents[simple:]):
             filled = [
-                backend.zeros(0.0, shape, dtype) if tangent is None else tangent
+                backend.zeros(walk.like, shape, dtype) if tangent is None else tangent
                 for tangent, shape, dtype in zip(
                     tangents[simple:],
                     kept[self.width - 1].shape,
@@ -408,7 +408,9 @@ class General(Op):
             forward is not None for forward, flag in zip(self.forwards, given, strict=True) if flag
         )
 
-    def _push_linear(self, node: Node, tangents: list[Any], kept: tuple[Any, ...]) -> Any:
+    def _push_linear(
+        self, like: Any, node: Node, tangents: list[Any], kept: tuple[Any, ...]
+    ) -> Any:
         """The function itself on the tangents, zeros for what has none."""
         values = list(kept[: len(self.names)])
         simple = len(self.arrays)
@@ -417,26 +419,54 @@ class General(Op):
             if tangent is not None:
                 values[i] = tangent
             elif parent is not None:
-                values[i] = backend.zeros(0.0, parent.shape, parent.dtype)
+                values[i] = backend.zeros(like, parent.shape, parent.dtype)
             elif type(kept[i]) is Zeros:
-                values[i] = backend.zeros(0.0, kept[i].shape, node.dtype)
+                values[i] = backend.zeros(like, kept[i].shape, node.dtype)
             elif kept[i] is not None:
-                values[i] = backend.zeros(0.0, *backend.describe(kept[i]))
+                values[i] = backend.zeros(like, *backend.describe(kept[i]))
         if self.sequence >= 0:
             slots = kept[self.width - 1]
             values[self.sequence] = [
-                backend.zeros(0.0, shape, dtype) if tangent is None else tangent
+                backend.zeros(like, shape, dtype) if tangent is None else tangent
                 for tangent, shape, dtype in zip(
                     tangents[simple:], slots.shape, slots.dtype, strict=True
                 )
             ]
-        return self.invoke(self.fun, values)
+        return self.again(values)
 
     def replay(self, array: Any, kept: tuple[Any, ...]) -> Any:
         """The function on another array in place of its first, for views."""
         values = list(kept[: len(self.names)])
         values[self.arrays[0]] = array
-        return self.invoke(self.fun, values)
+        return self.again(values)
+
+    def again(self, values: list[Any]) -> Any:
+        """The function called with these parameters.
+
+        Other libraries lack some of NumPy's parameters and name some otherwise: defaults are left
+        out, and what comes before the first of them is passed by position.
+        """
+        first = values[self.arrays[0] if self.arrays else self.sequence]
+        if type(first) in (list, tuple):
+            first = first[0] if first else None
+        if not backend.on_device(unwrap(first)):
+            return self.invoke(self.fun, values)
+        kinds = self.rule.signature.parameters  # type: ignore[union-attr]
+        args: list[Any] = []
+        named: dict[str, Any] = {}
+        position = True
+        for (name, parameter), value in zip(kinds.items(), values, strict=True):
+            if value is parameter.default or _same_plain(value, parameter.default):
+                position = False
+            elif position and parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
+                args.append(value)
+            else:
+                named[name] = value
+        return self.fun(*args, **named)
+
+
+def _same_plain(a: Any, b: Any) -> bool:
+    return type(a) is type(b) and isinstance(a, (bool, int, str, float)) and a == b
 
 
 def _is_complex(g: Any) -> bool:

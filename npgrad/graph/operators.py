@@ -15,10 +15,21 @@ from typing import Any
 from .. import table
 from ..errors import InPlaceError, NoDerivative
 from . import backend, modes
-from .array import GradArray, current, unwrap
+from .array import GradArray, current, storage, unwrap
 from .node import Node, next_id
 from .op import General
-from .record import assign, at, call, compiled, elementwise, general, plain_out, product, strip
+from .record import (
+    assign,
+    at,
+    call,
+    compiled,
+    elementwise,
+    general,
+    plain_out,
+    product,
+    strip,
+    wrapped,
+)
 from .regions import augmented, copyto, getitem, setitem
 from .stacking import has_recorded, stacked
 
@@ -106,7 +117,11 @@ def {name}({arguments}):
             return slowly({slow})
     if mode() is not None:
         return slowly({slow})
-    result = {compute}
+    try:
+        result = {compute}
+    except TypeError:
+        refuse_mixed({name!r}, (a, b))
+        raise
     if first is None:
         if second is None:
             return GradArray(result, None)
@@ -173,7 +188,12 @@ def _make_slowly(ufunc: Any, python: Callable[[Any, Any], Any], reflected: bool)
             return NotImplemented
         a, first = current(x1) if type(x1) is GradArray else (x1, None)
         b, second = current(x2) if type(x2) is GradArray else (x2, None)
-        return _plainly(ufunc, python(a, b), a, b, first, second, frame)
+        try:
+            result = python(a, b)
+        except TypeError:
+            backend.refuse_mixed(table.function_name(ufunc), (a, b))
+            raise
+        return _plainly(ufunc, result, a, b, first, second, frame)
 
     return slowly
 
@@ -213,6 +233,7 @@ def _space(ufunc: Any, op: Any, slowly: Method) -> dict[str, Any]:
         "plainly": _plainly,
         "slowly": slowly,
         "two": op.variants[2],
+        "refuse_mixed": backend.refuse_mixed,
         "ufunc": ufunc,
     }
 
@@ -377,7 +398,12 @@ def _any_ufunc(
     if not op.missing:
         _OPS[ufunc] = op
     if not kwargs:
-        return elementwise(op, ufunc(*values), values, parents, frame)
+        try:
+            result = ufunc(*values)
+        except TypeError:
+            backend.refuse_mixed(op.name, values)
+            raise
+        return elementwise(op, result, values, parents, frame)
     return _with_keywords(op, ufunc, inputs, values, parents, kwargs, frame)
 
 
@@ -466,6 +492,8 @@ def array_function(
     for kind in types:
         if kind is not GradArray and backend.foreign_type(kind):
             return NotImplemented
+    if func in backend.MAKERS and backend.on_device(storage(self)) and not has_recorded(args):
+        return wrapped(func(*args, like=storage(self), **kwargs))  # called with ``like=self``
     rule = table.lookup(func)
     return call(_decided(func) if rule is None else rule, args, kwargs, _frame(1))
 

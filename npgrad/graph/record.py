@@ -194,7 +194,12 @@ def general(op: General, args: tuple[Any, ...], kwargs: dict[str, Any], frame: F
             else:
                 array, node = current(value)
             plain[i] = array
-            values[i] = array if type(array) not in backend.NUMBERS else backend.sized(array)
+            if type(array) is NDARRAY:
+                values[i] = array
+            elif type(array) in backend.SCALARS:
+                values[i] = array if type(array) not in backend.NUMBERS else backend.sized(array)
+            else:  # another library's array: its own function runs, not the body of NumPy's
+                return _general_slowly(op, args, kwargs, frame)
             if node is not None:
                 nodes[slot] = node
                 mask |= 1 << slot
@@ -309,6 +314,8 @@ def _joined(op: General, args: tuple[Any, ...], kwargs: dict[str, Any], frame: F
             array, node = item, None
         else:
             return _general_slowly(op, args, kwargs, frame)
+        if type(array) not in backend.HOST:
+            return _general_slowly(op, args, kwargs, frame)
         plain.append(array)
         nodes.append(node)
     for i, value in (
@@ -381,7 +388,11 @@ def _general_slowly(
         check_parameters(op, values, recorded, frame)
         if out is not None and type(out) is not GradArray:
             raise InPlaceError(plain_out(op.name, frame))
-    result = op.fun(*plain, **named)
+    try:
+        result = op.fun(*plain, **named)
+    except Exception:
+        backend.refuse_mixed(op.name, values)
+        raise
     mode = _MODE()
     node = None
     if active and (mode is None or mode.recording):

@@ -265,7 +265,7 @@ def _winners(region: Any, index: Any) -> Any:
     """Of the entries that an index with repeats writes: which one stays (the last)."""
     if not may_repeat(index):
         return None
-    positions = backend.positions(region.shape)[index]
+    positions = backend.positions(region)[index]
     last = backend.last_occurrences(positions)
     return None if bool(last.all()) else last
 

@@ -121,8 +121,12 @@ def _leaf_of(handle: Any) -> Node | None:
     return leaf_node(handle)
 
 
-def cotangent_for(node: Node, cotangent: Any, what: str) -> Any:
-    """`cotangent` checked against the value of `node`; ones for a scalar if it is None."""
+def _zeros(g: Any, leaf: Node) -> Any:
+    return backend.zeros(unwrap(g), leaf.shape, leaf.dtype)[()]
+
+
+def cotangent_for(node: Node, cotangent: Any, what: str, value: Any) -> Any:
+    """`cotangent` checked against `value`, that of `node`; ones for a scalar if it is None."""
     if cotangent is None:
         if node.shape != ():
             raise NotDifferentiable(
@@ -135,10 +139,11 @@ def cotangent_for(node: Node, cotangent: Any, what: str) -> Any:
                 f"npgrad: {what} of a complex value needs a cotangent, or take np.real or np.abs of"
                 f" it first.{recorded_at(node)}"
             )
-        return node.dtype.type(1)
+        return backend.ones_like(node, value)
     if not backend.is_array(unwrap(cotangent)) and not backend.is_scalar(cotangent):
         cotangent = backend.asarray(cotangent)
     shape, dtype = backend.describe(unwrap(cotangent))
+    backend.check_placed(what, "cotangent", unwrap(cotangent), value)
     if shape != node.shape:
         raise ShapeMismatch(
             f"npgrad: the cotangent has shape {shape}, the value has {node.shape}."
@@ -148,6 +153,7 @@ def cotangent_for(node: Node, cotangent: Any, what: str) -> Any:
         raise DTypeMismatch(
             f"npgrad: a cotangent of {dtype} for a value of {node.dtype}.{recorded_at(node)}"
         )
+    cotangent = backend.placed(cotangent, value)
     if dtype != node.dtype or not hasattr(cotangent, "dtype"):
         return (
             cotangent.astype(node.dtype)
@@ -189,13 +195,13 @@ def backward_into(
     OperandMutated
         A plain operand was changed after it was recorded.
     """
-    node = current(handle)[1]
+    value, node = current(handle)
     if node is None:
         raise NotDifferentiable(
             "npgrad: nothing was recorded for this array: it does not depend on a leaf (or was made"
             " under no_grad). Make leaves with npgrad.array(x)."
         )
-    g = cotangent_for(node, cotangent, "backward")
+    g = cotangent_for(node, cotangent, "backward", value)
     order, _ = collect([node], 0)
     record = create_graph or type(g) is GradArray
     if not record:  # inside a transform, its argument must not be lost
@@ -209,7 +215,7 @@ def backward_into(
         owner = leaf.op.handle() if leaf.op.handle is not None else None
         if owner is not None:
             found = walk.leaves.get(leaf.id)
-            gradient = backend.zeros(g, leaf.shape, leaf.dtype)[()] if found is None else found[1]
+            gradient = found[1] if found is not None else _zeros(g, leaf)
             store._add(leaf, owner, gradient)
     return store
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from npgrad.primitives import primitive
+from npgrad.primitives import beside, primitive
 from npgrad.rules.indexing import scatter
 from npgrad.rules.piecewise import FEW, WORDS
 from npgrad.rules.reduced import axes_of, given, options, restore, selecting
@@ -134,7 +134,7 @@ def running_winners(a: Any, y: Any) -> tuple[Any, Any, Any]:
         changed &= ~(nan[..., 1:] & nan[..., :-1])
     begins = tied.copy()
     begins[..., 1:] &= changed
-    steps = np.arange(begins.shape[-1])
+    steps = beside(a).arange(begins.shape[-1])
     first = np.maximum.accumulate(np.where(begins, steps, 0), axis=-1)
     if np.count_nonzero(tied) == np.count_nonzero(begins):
         return first, None, tied

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from npgrad.primitives import beside
 from npgrad.table import composed, reverse
 
 Array = Any
@@ -53,7 +54,7 @@ def fitted(a: Array, length: int, axis: int) -> Array:
 
 def bin_weights(g: Array, n: int, axis: int, inner: float) -> Array:
     """1 for the bins of the half spectrum that stand for themselves, `inner` for the others."""
-    weights = np.full(n // 2 + 1, inner, dtype=np.finfo(g.dtype).dtype)
+    weights = beside(g).full(n // 2 + 1, inner, dtype=np.finfo(g.dtype).dtype)
     weights[0] = 1
     if n % 2 == 0:
         weights[-1] = 1
@@ -106,14 +107,19 @@ for _transform, _vjp in (
     reverse(_transform, _vjp, along(_transform), holomorphic=False, batched=True)
 
 
+def _out(out: Any) -> dict[str, Any]:
+    """CuPy's transforms have no ``out=``: it is handed on only if it is given."""
+    return {} if out is None else {"out": out}
+
+
 def hfft(a: Array, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> Array:
     """The irfft of the conjugate, scaled in the other direction."""
-    return np.fft.irfft(np.conj(a), n, axis, OPPOSITE[norm], out)
+    return np.fft.irfft(np.conj(a), n, axis, OPPOSITE[norm], **_out(out))
 
 
 def ihfft(a: Array, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> Array:
     """The conjugate of rfft, scaled in the other direction."""
-    return np.conj(np.fft.rfft(a, n, axis, OPPOSITE[norm]), out=out)
+    return np.conj(np.fft.rfft(a, n, axis, OPPOSITE[norm]), **_out(out))
 
 
 composed(np.fft.hfft, hfft)
@@ -150,7 +156,7 @@ def in_turn(a: Array, steps: Any, norm: Any, out: Any) -> Array:
     """Each (transform, length, axis) of `steps`, the last one into `out`."""
     steps = list(steps)
     for i, (transform, length, axis) in enumerate(steps):
-        a = transform(a, length, axis, norm, out if i == len(steps) - 1 else None)
+        a = transform(a, length, axis, norm, **_out(out if i == len(steps) - 1 else None))
     return a
 
 

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from npgrad.implementations import module_of
-from npgrad.primitives import primitive
+from npgrad.implementations import add_at, module_of
+from npgrad.primitives import beside, primitive
 from npgrad.table import composed, linear
 
 Array = Any
@@ -91,7 +91,7 @@ def scatter_add(g: Array, index: Array, length: int, axis: int, unique: bool = F
     if unique:
         out[where] = rows
     else:
-        np.add.at(out, where, rows)
+        add_at(out, where, rows)
     return out
 
 
@@ -143,7 +143,7 @@ def take_along_transpose(g: Array, shape: Shape, indices: Array, axis: int | Non
     moved = np.moveaxis(g, axis, -1)
     lines = moved.shape[len(batch) : -1]
     index = np.broadcast_to(np.moveaxis(indices, axis, -1), moved.shape[len(batch) :])
-    starts = np.arange(math.prod(lines)).reshape((*lines, 1)) * length
+    starts = beside(g).arange(math.prod(lines)).reshape((*lines, 1)) * length
     flat = scatter_add(
         moved.reshape((*batch, -1)),
         (np.where(index < 0, index + length, index) + starts).reshape(-1),
@@ -188,7 +188,8 @@ composed(
 def delete_transpose(g: Array, shape: Shape, obj: Any, axis: int | None) -> Array:
     """What was left goes back to where it was; what was deleted gets nothing."""
     length = math.prod(shape) if axis is None else shape[axis]
-    return scatter(g, shape, np.delete(np.arange(length), obj), axis, unique=True)
+    left = np.delete(beside(g).arange(length), obj)
+    return scatter(g, shape, left, axis, unique=True)
 
 
 linear(np.delete, transpose=delete_transpose, batched=True)
@@ -216,7 +217,8 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
         source = np.concatenate([places[:start], -1 - np.arange(count), places[start:]])
     inserted = np.broadcast_to(values, (*arr.shape[:axis], count, *arr.shape[axis + 1 :]))
     both = np.concatenate([arr, inserted], axis)
-    return gather(both, np.where(source < 0, length - 1 - source, source), axis - ndim, True)
+    source = np.where(source < 0, length - 1 - source, source)
+    return gather(both, beside(both).asarray(source), axis - ndim, True)
 
 
 composed(np.insert, insert)

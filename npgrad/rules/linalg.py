@@ -36,6 +36,8 @@ from typing import Any
 
 import numpy as np
 
+from npgrad.primitives import beside
+
 Array = Any
 
 
@@ -80,20 +82,30 @@ def aligned(g: Array, ndim: int, total: int) -> Array:
 
 def identity(n: int, like: Array) -> Array:
     """The identity in the dtype and library of `like`."""
-    return np.eye(n, dtype=like.dtype)
+    return beside(like).eye(n, dtype=like.dtype)
+
+
+def diagonal_mask(n: int, like: Array) -> Array:
+    """True on the diagonal, where `like` lives."""
+    xp = beside(like)
+    return _diagonal(n) if xp is np else xp.eye(n, dtype=bool)
+
+
+def below_mask(n: int, like: Array) -> Array:
+    """True below the diagonal, where `like` lives."""
+    xp = beside(like)
+    return _below(n) if xp is np else xp.tri(n, k=-1, dtype=bool)
 
 
 @functools.lru_cache(maxsize=16)  # making one costs as much as a product of 32 x 32 matrices
-def diagonal_mask(n: int) -> Array:
-    """True on the diagonal."""
+def _diagonal(n: int) -> Array:
     mask = np.eye(n, dtype=bool)
     mask.flags.writeable = False
     return mask
 
 
 @functools.lru_cache(maxsize=16)
-def below_mask(n: int) -> Array:
-    """True below the diagonal."""
+def _below(n: int) -> Array:
     mask = np.tri(n, k=-1, dtype=bool)
     mask.flags.writeable = False
     return mask
@@ -106,21 +118,21 @@ def main_diagonal(a: Array) -> Array:
 
 def with_diagonal(a: Array, v: Array) -> Array:
     """Each matrix of `a` plus the last axis of `v` on its diagonal."""
-    return np.where(diagonal_mask(a.shape[-1]), a + v[..., None, :], a)
+    return np.where(diagonal_mask(a.shape[-1], a), a + v[..., None, :], a)
 
 
 def hermitian_from_lower(a: Array) -> Array:
     """The Hermitian matrix whose lower triangle is that of `a`; the diagonal's real part counts."""
     n = a.shape[-1]
-    whole = np.where(below_mask(n), a, adjoint(a))
-    return np.where(diagonal_mask(n), a.real, whole) if a.dtype.kind == "c" else whole
+    whole = np.where(below_mask(n, a), a, adjoint(a))
+    return np.where(diagonal_mask(n, a), a.real, whole) if a.dtype.kind == "c" else whole
 
 
 def skew_from_lower(a: Array) -> Array:
     """The skew-Hermitian matrix whose lower triangle is that of `a`."""
     n = a.shape[-1]
-    whole = np.where(below_mask(n), a, -adjoint(a))
-    return np.where(diagonal_mask(n), 1j * a.imag if a.dtype.kind == "c" else 0, whole)
+    whole = np.where(below_mask(n, a), a, -adjoint(a))
+    return np.where(diagonal_mask(n, a), 1j * a.imag if a.dtype.kind == "c" else 0, whole)
 
 
 def as_array(value: Any) -> Array:

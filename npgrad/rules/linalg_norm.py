@@ -42,6 +42,13 @@ def shares(chosen: Array, axes: Any, like: Array) -> Array:
     return weights / safe(np.sum(weights, axis=axes, keepdims=True))
 
 
+def largest(sizes: Array, axes: Any) -> Array:
+    """The largest of `sizes`, which are not negative; 0 of none (CuPy has no ``initial=``)."""
+    if sizes.size:
+        return np.max(sizes, axis=axes, keepdims=True)
+    return np.max(sizes, axis=axes, keepdims=True, initial=0)
+
+
 def vector_direction(x: Array, y: Array, order: Any, axes: Axes) -> Array:
     """The direction of a vector norm over negative `axes`, which `y` has with length 1."""
     if order is None or order == 2:
@@ -53,7 +60,7 @@ def vector_direction(x: Array, y: Array, order: Any, axes: Axes) -> Array:
     if abs(order) == math.inf:
         sizes = np.abs(x)  # compared with their own extreme: y may differ from it by a rounding
         if order > 0:
-            extreme = np.max(sizes, axis=axes, keepdims=True, initial=0)
+            extreme = largest(sizes, axes)
         else:
             extreme = np.min(sizes, axis=axes, keepdims=True)
         return shares(sizes == extreme, axes, x) * sign(x)
@@ -74,7 +81,7 @@ def matrix_direction(x: Array, y: Array, order: Any, axes: Axes) -> Array:
         summed, compared = (rows, columns) if abs(order) == 1 else (columns, rows)
         sums = np.sum(np.abs(x), axis=summed, keepdims=True)
         if order > 0:
-            chosen = sums == np.max(sums, axis=compared, keepdims=True, initial=0)
+            chosen = sums == largest(sums, compared)
         else:
             chosen = sums == np.min(sums, axis=compared, keepdims=True)
         return shares(chosen, compared, x) * sign(x)

@@ -77,7 +77,7 @@ def repeated(w: Array) -> bool:
 def close_pairs(w: Array, gap: Array) -> Array:
     """Which pairs of different places hold equal values."""
     largest = np.max(np.abs(w), axis=-1)[..., None, None]
-    return (np.abs(gap) <= closeness(w) * largest) & ~diagonal_mask(w.shape[-1])
+    return (np.abs(gap) <= closeness(w) * largest) & ~diagonal_mask(w.shape[-1], w)
 
 
 def gaps(w: Array) -> Array:
@@ -93,7 +93,7 @@ def over_gaps(a: Array, gap: Array, without: Array) -> Array:
 def rotation_cotangent(c: Array, gw: Array | None, w: Array, ties: bool, name: str) -> Array:
     """The off-diagonal cotangent of V^H dA V from c = V^H gV: half of (c - c^H) over the gaps."""
     gap, skew = gaps(w), 0.5 * (c - adjoint(c))
-    one = diagonal_mask(w.shape[-1])
+    one = diagonal_mask(w.shape[-1], w)
     if not ties:
         return over_gaps(skew, gap, one)
     close = close_pairs(w, gap)
@@ -117,7 +117,7 @@ def tied(h: Array, gw: Array, close: Array, flat: Array, noise: Array, name: str
     values alone (log det beside a quadratic form) adds the same to every gw_i: then three equal
     values are needed to tell, and the slope of gw over h is taken.
     """
-    block = (close | diagonal_mask(h.shape[-1])).astype(gw.dtype)
+    block = (close | diagonal_mask(h.shape[-1], h)).astype(gw.dtype)
     hd, gd = real(main_diagonal(h))[..., None, :], gw[..., None, :]
     count = np.sum(block, axis=-1, keepdims=True)
     allowed = 10 * float(np.finfo(gw.dtype).eps) ** 0.5
@@ -145,7 +145,7 @@ def tied(h: Array, gw: Array, close: Array, flat: Array, noise: Array, name: str
 
 def rotation_rate(p: Array, w: Array, ties: bool, name: str) -> Array:
     """What `rotation_cotangent` transposes: the rate V^H dV from the off-diagonal of p."""
-    gap, one = gaps(w), diagonal_mask(w.shape[-1])
+    gap, one = gaps(w), diagonal_mask(w.shape[-1], w)
     if ties:
         close = close_pairs(w, gap)
         largest = np.max(np.abs(p), axis=(-2, -1), keepdims=True)

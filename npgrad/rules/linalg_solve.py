@@ -246,7 +246,7 @@ def cofactor(a: Array) -> Array:
         return scaled(np.linalg.det(a), transposed(np.linalg.inv(a)))
     except np.linalg.LinAlgError:
         u, s, vh = np.linalg.svd(a)
-        off = ~diagonal_mask(s.shape[-1])
+        off = ~diagonal_mask(s.shape[-1], s)
         others = np.prod(np.where(off, s[..., None, :], 1), axis=-1)
         phase = np.linalg.det(u) * np.linalg.det(vh)
         return scaled(phase, (conjugate(u) * others[..., None, :]) @ conjugate(vh))
@@ -269,7 +269,7 @@ def cofactor_derivative(g: Array, a: Array) -> Array:
     if n > SINGULAR_SIZE:
         return regular_cofactor_derivative(g, a)
     u, s, vh = np.linalg.svd(a)
-    one = diagonal_mask(n)
+    one = diagonal_mask(n, s)
     left_out = one[:, None, :] | one[None, :, :]
     others = np.prod(np.where(left_out, 1, s[..., None, None, :]), axis=-1)
     x = adjoint(u) @ g @ adjoint(vh)

@@ -99,7 +99,9 @@ def svd_vjp(g: Any, a: Array, y: Any, compute_uv: Any, hermitian: Any) -> Array:
     difference (P - P^H) over s_j + s_i: only the first needs gaps.
     """
     if not compute_uv:
-        u, s, vh = np.linalg.svd(a, full_matrices=False, hermitian=hermitian)
+        u, s, vh = np.linalg.svd(
+            a, full_matrices=False, **({"hermitian": True} if hermitian else {})
+        )  # CuPy has no such word
         cotangent = (u * g[..., None, :]) @ vh
         return first_order(cotangent) if repeated(s) else cotangent
     (gu, gs, gvh), (u, s, vh) = g, y
@@ -144,7 +146,9 @@ def svd_jvp(g: Array, a: Array, y: Any, compute_uv: Any, hermitian: Any) -> Any:
     if hermitian:
         g = hermitian_part(g)
     if not compute_uv:
-        u, s, vh = np.linalg.svd(a, full_matrices=False, hermitian=hermitian)
+        u, s, vh = np.linalg.svd(
+            a, full_matrices=False, **({"hermitian": True} if hermitian else {})
+        )  # CuPy has no such word
         tangent = real(np.sum(conjugate(u) * (g @ adjoint(vh)), axis=-2))
         return first_order(tangent) if repeated(s) else tangent
     u, s, vh = y
@@ -199,7 +203,7 @@ def general_gaps(w: Array) -> tuple[Array, Array, bool]:
     """
     gap = gaps(w)
     close = close_pairs(w, gap)
-    return gap, close | diagonal_mask(w.shape[-1]), bool(np.any(close))
+    return gap, close | diagonal_mask(w.shape[-1], w), bool(np.any(close))
 
 
 def largest_component(v: Array) -> Array:
@@ -241,7 +245,7 @@ def eig_jvp(g: Array, y: Any) -> Any:
     p = np.linalg.solve(v, g @ v)
     gap, without, ties = general_gaps(w)
     if ties:
-        off = np.where(diagonal_mask(w.shape[-1]), 0, np.abs(p))
+        off = np.where(diagonal_mask(w.shape[-1], w), 0, np.abs(p))
         largest = np.max(np.abs(p), axis=(-2, -1), keepdims=True)
         if np.any(without & (off > closeness(w) * largest)):
             raise NoDerivative(UNDETERMINED_FORWARD.format("np.linalg.eig"))

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from npgrad.implementations import add_at
 from npgrad.primitives import primitive
 from npgrad.rules.indexing import as_array
 from npgrad.table import composed, linear
@@ -81,7 +82,7 @@ def fold_copies(g: Array, widths: Widths, mode: str) -> Array:
             elif len(set(index.tolist())) == index.size:
                 inner[(..., index, *after)] += part
             else:
-                np.add.at(inner, (..., index, *after), part)
+                add_at(inner, (..., index, *after), part)
         g = inner
     return g
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from npgrad.primitives import primitive
+from npgrad.primitives import beside, primitive
 from npgrad.rules.indexing import as_array
 from npgrad.table import composed, on_missing, reverse
 
@@ -42,7 +42,7 @@ def horner_coefficients(g: Array, x: Array, shape: tuple[int, ...]) -> Array:
 
 def horner_point(g: Array, p: Array, x: Array) -> Array:
     """Slope of the polynomial; none for a constant."""
-    return g * horner(np.polyder(p), x) if p.shape[0] > 1 else g * 0
+    return g * horner(p[:-1] * beside(p).arange(p.shape[0] - 1, 0, -1), x) if p.shape[0] > 1 else g * 0
 
 
 reverse(
@@ -78,7 +78,7 @@ def polyder(p: Any, m: int = 1) -> Array:
         raise ValueError("Order of derivative must be positive (see polyint)")
     p = as_array(p)
     for _ in range(m):
-        p = p[:-1] * np.arange(len(p) - 1, 0, -1)
+        p = p[:-1] * beside(p).arange(len(p) - 1, 0, -1)
     return p
 
 

@@ -44,7 +44,8 @@ def sum_transpose(g: Any, shape: Any, axis: Any, keepdims: Any, where: Any) -> A
 def sum_forward(g: Any, shape: Any, axis: Any, keepdims: Any, where: Any) -> Any:
     """The sum of the tangents, without ``initial``."""
     axis = axes_of(g, axis, len(shape))
-    return np.sum(g, axis=axis, **options(keepdims=keepdims, where=where))
+    g = np.where(where, g, 0) if selecting(where) else g
+    return np.sum(g, axis=axis, **options(keepdims=keepdims))
 
 
 linear(
@@ -86,8 +87,8 @@ def mean_forward(g: Any, shape: Any, axis: Any, keepdims: Any, where: Any) -> An
     along = axes_of(g, axis, len(shape))
     if not selecting(where):
         return np.mean(g, axis=along, **options(keepdims=keepdims))
-    g = g * share(np.broadcast_to(where, shape), axis, g.dtype)
-    return np.sum(g, axis=along, where=where, **options(keepdims=keepdims))
+    g = np.where(where, g * share(np.broadcast_to(where, shape), axis, g.dtype), 0)
+    return np.sum(g, axis=along, **options(keepdims=keepdims))
 
 
 linear(np.mean, transpose=mean_transpose, forward=mean_forward, ignores=("dtype",), batched=True)
@@ -106,7 +107,7 @@ def deviation(a: Any, axis: Any, where: Any, mean: Any) -> Any:
     if not selecting(where):
         return a - (mean if given(mean) else np.mean(a, axis=axis, keepdims=True))
     if not given(mean):
-        total = np.sum(a, axis=axis, keepdims=True, where=where)
+        total = np.sum(np.where(where, a, 0), axis=axis, keepdims=True)
         mean = total * share(np.broadcast_to(where, a.shape), axis, real_type(a.dtype))
     return np.where(where, a - mean, 0)
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from npgrad.primitives import primitive
+from npgrad.primitives import beside, primitive
 from npgrad.rules.indexing import gather, scatter_add
 from npgrad.table import composed, linear, reverse
 
@@ -40,14 +40,14 @@ def places(order: Any) -> Any:
     if order.ndim == 1:
         return order
     lines = order.shape[:-1]
-    order += (np.arange(math.prod(lines)) * order.shape[-1]).reshape((*lines, 1))
+    order += (beside(order).arange(math.prod(lines)) * order.shape[-1]).reshape((*lines, 1))
     return order.reshape(-1)
 
 
 @primitive
 def put(g: Any, place: Any) -> Any:
     """``out[place] = g``, every place once."""
-    out = np.empty_like(g, order="C", subok=False)
+    out = np.empty_like(g, order="C")
     out.reshape(-1)[place] = g.reshape(-1)
     return out
 
@@ -201,7 +201,7 @@ def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
     if both.size == 0:
         return both
     both = np.sort(both)
-    edge = np.ones(1, bool)
+    edge = beside(both).ones(1, bool)
     flag = np.concatenate((edge, both[1:] != both[:-1], edge))
     return both[flag[1:] & flag[:-1]]
 

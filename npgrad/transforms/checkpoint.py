@@ -241,7 +241,7 @@ def _push(g: Any, arrays: Any, segment: Segment, y: Any) -> Any:
     order = [node for node in run.order if node.id > run.floor]
     tangents = Forward(record=record, batch=batch).run(order, seeds, run.made)
     filled = [
-        backend.zeros(0.0, *_shape_of_zero(out)) if t is None else t
+        backend.zeros(unwrap(out), *_shape_of_zero(out)) if t is None else t
         for t, out in zip(tangents, run.outputs, strict=True)
     ]
     return tuple(filled) if segment.several else filled[0]

@@ -72,15 +72,15 @@ def _seeds(run: Run, args: tuple[Any, ...], tangents: Sequence[Any]) -> tuple[di
         zip(run.arguments, args, tangents, strict=True)
     ):
         parts, _ = same_structure(tangent, arg, f"tangent {position}")
-        for node, part in zip(argument.nodes, parts, strict=True):
+        for node, part, like in zip(argument.nodes, parts, argument.likes, strict=True):
             if part is not None:
-                seeds[node.id] = tangent_for(node, part, position)
+                seeds[node.id] = tangent_for(node, part, position, like)
                 given = given or type(part) is GradArray
     return seeds, given
 
 
-def tangent_for(node: Node, tangent: Any, position: int) -> Any:
-    """`tangent` checked against the argument that `node` stands for."""
+def tangent_for(node: Node, tangent: Any, position: int, like: Any) -> Any:
+    """`tangent` checked against the argument that `node` stands for, of `like`'s library."""
     if not backend.is_array(unwrap(tangent)) and not backend.is_scalar(tangent):
         tangent = backend.asarray(tangent)
     shape, dtype = backend.describe(unwrap(tangent))
@@ -93,6 +93,8 @@ def tangent_for(node: Node, tangent: Any, position: int) -> Any:
             f"npgrad: tangent {position} is {dtype}, its argument {node.dtype}: a tangent is of "
             "its argument's kind"
         )
+    backend.check_placed("jvp", f"tangent {position}", unwrap(tangent), like)
+    tangent = backend.placed(tangent, like)
     if dtype == node.dtype and hasattr(tangent, "dtype"):
         return tangent
     return tangent.astype(node.dtype) if hasattr(tangent, "astype") else node.dtype.type(tangent)
@@ -116,7 +118,7 @@ def sweep(
             shape, dtype = backend.describe(backend.asarray(unwrap(out)))
             if not backend.is_inexact(dtype):
                 dtype = backend.FLOAT
-            tangent = backend.zeros(0.0, shape, dtype)[()]
+            tangent = backend.zeros(unwrap(out), shape, dtype)[()]
         if record and tangent is not None and type(tangent) is not GradArray:
             tangent = GradArray(tangent, None)
         elif type(tangent) is not GradArray and tangent is not None:

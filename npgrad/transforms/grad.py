@@ -386,7 +386,7 @@ class Gradient(Derived):
         run = Run(self._f, args, kwargs, self._which)
         out, aux = _split_aux(run.out, True) if self._has_aux else (run.out, None)
         result, node = scalar_output(out, "grad", self._holomorphic)
-        seeds = [] if node is None else [(node, node.dtype.type(1))]
+        seeds = [] if node is None else [(node, backend.ones_like(node, result))]
         gradients, recorded = run.gradients(seeds, False)
         if self._holomorphic:
             gradients = [_conjugated(gradient, result) for gradient in gradients]
@@ -458,7 +458,7 @@ class ElementwiseGradient(Derived):
                         "npgrad: elementwise_grad of a complex-valued function."
                         f"{recorded_at(node)} Take np.real, np.imag or np.abs of the result."
                     )
-                seeds.append((node, backend.ones_like(node)))
+                seeds.append((node, backend.ones_like(node, current(part)[0])))
         gradients, _ = run.gradients(seeds, False)
         return gradients[0] if self._single else tuple(gradients)
 
@@ -520,7 +520,7 @@ def vjp(f: Function, *args: Any) -> tuple[Any, Function]:
             if node is None:
                 check_constant(out, part)
             elif part is not None:
-                seeds.append((node, cotangent_for(node, part, "pull")))
+                seeds.append((node, cotangent_for(node, part, "pull", current(out)[0])))
         return tuple(run.gradients(seeds, True)[0])
 
     return (run.out if recorded else value(run.out)), pull

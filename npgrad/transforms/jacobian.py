@@ -69,6 +69,7 @@ class _Linear:
         self.order, self.older = collect(known, self.run.floor)
         self.recorded = any(map(alive, self.older)) or any(a.recorded for a in self.run.arguments)
         self.inputs = [node for argument in self.run.arguments for node in argument.nodes]
+        self.likes = [like for argument in self.run.arguments for like in argument.likes]
 
     def chunk(self, total: int, extent: int, chunk: int | None) -> int:
         """How many rows to take at once."""
@@ -80,10 +81,11 @@ class _Linear:
         return max(1, min(total, DEFAULT_ENTRIES // max(largest, 1)))
 
 
-def _unit_rows(start: int, stop: int, shape: tuple[int, ...], dtype: Any) -> Any:
-    """Rows `start` to `stop` of the identity, each of `shape`."""
-    rows = np.zeros((stop - start, _size(shape)), dtype)
-    rows[np.arange(stop - start), np.arange(start, stop)] = 1
+def _unit_rows(start: int, stop: int, shape: tuple[int, ...], dtype: Any, like: Any) -> Any:
+    """Rows `start` to `stop` of the identity, each of `shape`, where `like` lives."""
+    xp = backend.library(like)
+    rows = xp.zeros((stop - start, _size(shape)), dtype)
+    rows[xp.arange(stop - start), xp.arange(start, stop)] = 1
     return rows.reshape((stop - start, *shape))
 
 
@@ -98,7 +100,8 @@ def _reverse_block(linear: _Linear, k: int, chunk: int | None, update: Any) -> l
     shape, dtype = backend.describe(linear.values[k])
     total = _size(shape)
     if node is None or total == 0:
-        return [_zeros(shape, leaf, linear.recorded) for leaf in linear.inputs]
+        pairs = zip(linear.inputs, linear.likes, strict=True)
+        return [_zeros(shape, leaf, linear.recorded, like) for leaf, like in pairs]
     if dtype.kind == "c":
         raise NotDifferentiable(
             "npgrad: the Jacobian of a complex output: take np.real and np.imag of it, or "
@@ -106,7 +109,7 @@ def _reverse_block(linear: _Linear, k: int, chunk: int | None, update: Any) -> l
         )
     parts: list[list[Any]] = [[] for _ in linear.inputs]
     for start, stop in _spans(total, linear.chunk(total, total, chunk)):
-        rows = _unit_rows(start, stop, shape, dtype)
+        rows = _unit_rows(start, stop, shape, dtype, linear.values[k])
         gradients, _ = linear.run.gradients([(node, rows)], True, batch=1)
         flat = [part for gradient in gradients for part in flatten(gradient)[0]]
         for part, leaf, found in zip(parts, linear.inputs, flat, strict=True):
@@ -127,8 +130,8 @@ def _shaped(block: Any, shape: tuple[int, ...]) -> Any:
     return block.reshape(shape) if shape else block.reshape(())[()]
 
 
-def _zeros(shape: tuple[int, ...], leaf: Any, recorded: bool) -> Any:
-    made = np.zeros(shape + leaf.shape, leaf.dtype)
+def _zeros(shape: tuple[int, ...], leaf: Any, recorded: bool, like: Any) -> Any:
+    made = backend.zeros(like, shape + leaf.shape, leaf.dtype)
     return GradArray(made, None) if recorded else made
 
 
@@ -183,13 +186,13 @@ def _by_forward(linear: _Linear, single: bool, chunk: int | None, progress: bool
         active = depending(order, {node.id for node in linear.inputs})
         order = [node for node in order if node.id in active]
     blocks: list[list[Any]] = [[] for _ in linear.outputs]
-    for leaf in linear.inputs:
+    for leaf, like in zip(linear.inputs, linear.likes, strict=True):
         if leaf.dtype.kind == "c":
             raise NotDifferentiable("npgrad: the Jacobian with respect to a complex argument")
         count = _size(leaf.shape)
         columns: list[list[Any]] = [[] for _ in linear.outputs]
         for start, stop in _spans(count, linear.chunk(count, count, chunk)):
-            rows = _unit_rows(start, stop, leaf.shape, leaf.dtype)
+            rows = _unit_rows(start, stop, leaf.shape, leaf.dtype, like)
             tangents = sweep(
                 order, {leaf.id: rows}, linear.nodes, linear.outputs, linear.recorded, batch=1
             )
@@ -202,7 +205,7 @@ def _by_forward(linear: _Linear, single: bool, chunk: int | None, progress: bool
         for block, column, plain in zip(blocks, columns, linear.values, strict=True):
             shape = backend.describe(plain)[0]
             if not column:
-                block.append(_zeros(shape, leaf, linear.recorded))
+                block.append(_zeros(shape, leaf, linear.recorded, like))
                 continue
             joined = column[0] if len(column) == 1 else np.concatenate(column)
             block.append(_shaped(np.moveaxis(joined, 0, -1), shape + leaf.shape))

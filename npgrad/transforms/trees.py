@@ -123,7 +123,7 @@ def differentiable(value: Any, name: str) -> Any:
 class Argument:
     """One argument made into leaves, and how gradients come back in its structure."""
 
-    __slots__ = ("handles", "nodes", "rebuild", "recorded", "value")
+    __slots__ = ("handles", "likes", "nodes", "rebuild", "recorded", "value")
 
     rebuild: Rebuild
 
@@ -133,6 +133,7 @@ class Argument:
         else:
             parts, self.rebuild = flatten(value)
         self.handles = []
+        self.likes = []  # for each array: what zeros of its library are made like
         self.nodes: list[Node] = []
         self.recorded = False
         for part in parts:
@@ -141,6 +142,7 @@ class Argument:
             if type(part) is GradArray:
                 part, origin = current(part)
                 self.recorded = True
+            self.likes.append(part if backend.on_device(part) else 0.0)
             handle = leaf(part, False, origin)
             self.handles.append(handle)
             self.nodes.append(handle._node)  # type: ignore[arg-type]
@@ -149,17 +151,17 @@ class Argument:
     def collect(self, gradients: dict[int, tuple[Node, Any]], record: bool) -> Any:
         """The gradients in the argument's structure, zeros where none arrived."""
         parts = []
-        for node in self.nodes:
+        for node, like in zip(self.nodes, self.likes, strict=True):
             found = gradients.get(node.id)
-            part = found[1] if found is not None else _zeros(node)
+            part = found[1] if found is not None else _zeros(node, like)
             if record and type(part) is not GradArray:
                 part = GradArray(part, None)
             parts.append(part)
         return self.rebuild(parts)
 
 
-def _zeros(node: Node) -> Any:
-    return backend.zeros(0.0, node.shape, node.dtype)[()]
+def _zeros(node: Node, like: Any) -> Any:
+    return backend.zeros(like, node.shape, node.dtype)[()]
 
 
 __all__ = ["Argument", "differentiable", "flatten", "is_single", "same_structure", "unwrap"]

@@ -1,0 +1,111 @@
+"""Recorded CuPy arrays: every sample of the rules on the device, and the promises of placement."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import npgrad
+from npgrad.errors import GradientLost, OperandMutated
+from tests.harness import SAMPLES, parameters
+from tests.samples.core import Sample
+
+from .recorded import check_sample, raises_both
+
+pytestmark = pytest.mark.gpu
+OF_NUMPY = [sample for sample in SAMPLES if not sample.name.startswith("special.")]
+
+
+@pytest.fixture
+def cupy() -> Any:
+    return pytest.importorskip("cupy")
+
+
+@pytest.mark.parametrize("sample", parameters(OF_NUMPY))
+def test_sample_on_the_device(sample: Sample, cupy: Any) -> None:
+    check_sample(sample, cupy.asarray, cupy.asnumpy, cupy.ndarray)
+
+
+def test_transforms_stay_on_the_device(cupy: Any) -> None:
+    x = cupy.arange(1.0, 5.0)
+    hessian = npgrad.hessian(lambda x: np.sum(x**3))(x)
+    rows = npgrad.jacobian(lambda x: np.cumsum(x**2))(x)
+    product = npgrad.hvp(lambda x: np.sum(x**3), x, cupy.ones(4))
+    for got, want in (
+        (hessian, np.diag([6.0, 12.0, 18.0, 24.0])),
+        (rows, np.tril(np.broadcast_to([2.0, 4.0, 6.0, 8.0], (4, 4)))),
+        (product, np.array([6.0, 12.0, 18.0, 24.0])),
+    ):
+        assert isinstance(got, cupy.ndarray)
+        assert np.allclose(cupy.asnumpy(got), want, rtol=1e-14)
+    assert npgrad.grad(lambda x: np.sum(x * x))(x.astype("float32")).dtype == np.float32
+
+
+def test_in_place_and_views(cupy: Any) -> None:
+    def f(x: Any) -> Any:
+        buffer = np.zeros(4, like=x)
+        buffer[1:] = x[:3] * x[3]
+        buffer[0] += x[0]
+        half = buffer[::2]
+        half *= 2
+        return np.sum(buffer * buffer)
+
+    got = npgrad.grad(f)(cupy.arange(1.0, 5.0))
+    assert cupy.asnumpy(got).tolist() == [40.0, 256.0, 96.0, 208.0]
+
+
+def test_stores_and_tapes(cupy: Any) -> None:
+    x = npgrad.array(cupy.arange(1.0, 4.0))
+    store = np.sum(x * x).backward()
+    assert cupy.asnumpy(np.sum(3 * x).backward_into(store)[x]).tolist() == [5.0, 7.0, 9.0]
+    with npgrad.Tape() as tape:
+        y = np.sum(tape.leaf(cupy.ones(3)) ** 2)
+    tape.backward(y)
+
+
+def test_host_and_device_do_not_mix(cupy: Any) -> None:
+    x = npgrad.array(cupy.arange(4.0))
+    host = np.arange(4.0)
+    for call in (
+        lambda: x * host,
+        lambda: host * x,
+        lambda: np.dot(x, host),
+        lambda: x * npgrad.array(host),
+        lambda: (x * 2).backward(host),
+        lambda: np.arctan2(x, host),
+    ):
+        with raises_both("NumPy", "cupy"):
+            call()
+    assert isinstance(npgrad.value(np.float64(2.0) * x + 1), cupy.ndarray)
+
+
+def test_doors_of_device_arrays(cupy: Any) -> None:
+    x = npgrad.array(cupy.arange(4.0))
+    assert not hasattr(x, "__cuda_array_interface__")
+    for leak in (np.asarray, cupy.asarray, lambda x: float(np.sum(x))):
+        with pytest.raises(GradientLost):
+            leak(x)
+    plain = cupy.arange(4.0)
+    for mixed in (plain * x, np.multiply(plain, x), plain @ x, np.concatenate([plain, x])):
+        assert type(mixed) is npgrad.GradArray
+
+
+def test_a_changed_operand_is_noticed(cupy: Any) -> None:
+    for size in (3000, 300_000, 2_000_000):
+        x, plain = npgrad.array(cupy.ones(size)), cupy.ones(size)
+        y = np.sum(x * plain)
+        plain += 1
+        if size * 8 <= 16 * 1024:  # copied
+            assert float(y.backward()[x][0]) == 1.0
+        else:
+            with pytest.raises(OperandMutated):
+                y.backward()
+
+
+def test_another_stream(cupy: Any) -> None:
+    with cupy.cuda.Stream(non_blocking=True) as stream:
+        got = npgrad.grad(lambda x: np.sum(np.sin(x)))(cupy.arange(1000.0))
+        stream.synchronize()
+    assert np.allclose(cupy.asnumpy(got), np.cos(np.arange(1000.0)), rtol=1e-12)
