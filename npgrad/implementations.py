@@ -55,7 +55,7 @@ def _add_on_device(buffer: Array, index: Any, value: Array) -> None:
         arrays[-1] is Ellipsis or (type(arrays[-1]) is slice and arrays[-1] == slice(None))
     ):
         arrays = arrays[:-1]
-    one = arrays[0] if len(arrays) == 1 else None
+    one: Any = arrays[0] if len(arrays) == 1 else None
     rows = buffer.dtype.char in "fd" and buffer.flags.c_contiguous and buffer.size > 0
     if rows and backend.on_device(one) and one.dtype.kind in "iu" and one.size >= SMALL:
         kernels = device_kernel("index_add")
@@ -77,7 +77,7 @@ def _add_on_device(buffer: Array, index: Any, value: Array) -> None:
 
 
 def device_kernel(operation: str) -> Any:
-    """The CUDA kernels of `operation`, or None where they cannot be compiled or are switched off."""
+    """The CUDA kernels of `operation`; None where they cannot be compiled or are switched off."""
     if not _device_usable():
         return None
     return importlib.import_module(f"npgrad.cuda.kernels.{operation}")

@@ -50,9 +50,28 @@ SCALARS = NUMBERS | GENERIC
 DEVICE_LIBRARIES = frozenset({"cupy"})  # their arrays are made by their own namespace
 MAKERS = frozenset(
     getattr(np, name)
-    for name in "arange array asanyarray asarray ascontiguousarray asfortranarray empty eye "
-    "frombuffer fromfunction fromiter fromstring full identity loadtxt genfromtxt ones require "
-    "tri zeros".split()
+    for name in [
+        "arange",
+        "array",
+        "asanyarray",
+        "asarray",
+        "ascontiguousarray",
+        "asfortranarray",
+        "empty",
+        "eye",
+        "frombuffer",
+        "fromfunction",
+        "fromiter",
+        "fromstring",
+        "full",
+        "identity",
+        "loadtxt",
+        "genfromtxt",
+        "ones",
+        "require",
+        "tri",
+        "zeros",
+    ]
 )  # NumPy's functions that take like=
 HOST = GENERIC | NUMBERS | {np.ndarray}  # types of values whose memory the host reads
 COPIED_BYTES = 16 * 1024  # plain operands up to this size are copied, larger ones fingerprinted
@@ -117,8 +136,8 @@ def refuse_mixed(name: str, values: Any) -> None:
     host = next((a for a in arrays if isinstance(a, np.ndarray)), None)
     if device is not None and host is not None:
         raise TypeError(
-            f"npgrad: {name} was given a NumPy array {host.dtype}{list(host.shape)} on the host and "
-            f"a {type(device).__module__}.{type(device).__name__} {device.dtype}"
+            f"npgrad: {name} was given a NumPy array {host.dtype}{list(host.shape)} on the host "
+            f"and a {type(device).__module__}.{type(device).__name__} {device.dtype}"
             f"{list(device.shape)} on the device. Nothing is copied in silence: "
             "npgrad.cuda.to_device(x) or npgrad.cuda.to_host(x) brings one to the other."
         )
@@ -241,12 +260,17 @@ def _sampled(array: Array, whole: bool) -> list[Array]:
     return [flat[:: max(1, flat.size // SAMPLES)].copy(), flat[-64:].copy()]
 
 
+def _bits(array: Array) -> Array:
+    """The memory of a copy as bytes: NaN equals itself, and -0.0 is not 0.0."""
+    return array.view(np.uint8)
+
+
 def changed(array: Array, digest: Any, whole: bool) -> bool:
     """Whether the contents of `array` are no longer those of which `digest` was taken."""
     if type(digest) is int:
-        return fingerprint(array, whole) != digest
+        return bool(fingerprint(array, whole) != digest)
     pairs = zip(_sampled(array, whole), digest, strict=True)
-    return any(bool(((now != then) & ((now == now) | (then == then))).any()) for now, then in pairs)
+    return any(bool((_bits(now) != _bits(then)).any()) for now, then in pairs)
 
 
 def fingerprint(array: Array, whole: bool = False) -> Any:

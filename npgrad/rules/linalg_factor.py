@@ -86,7 +86,9 @@ def cholesky_jvp(g: Array, y: Array, upper: Any) -> Array:
     inverse = np.linalg.inv(factor)
     middle = inverse @ hermitian_part(g) @ adjoint(inverse)
     n = factor.shape[-1]
-    half = np.where(diagonal_mask(n, middle), 0.5 * middle, np.where(below_mask(n, middle), middle, 0))
+    half = np.where(
+        diagonal_mask(n, middle), 0.5 * middle, np.where(below_mask(n, middle), middle, 0)
+    )
     tangent = factor @ half
     return adjoint(tangent) if upper else tangent
 

@@ -92,6 +92,13 @@ def check_null_space(g: Any, s: Array, square: bool) -> None:
         raise NoDerivative(UNDETERMINED.format("np.linalg.svd (singular values of zero)"))
 
 
+def thin_svd(a: Array, hermitian: Any) -> Any:
+    """The reduced factors; CuPy has no parameter ``hermitian``."""
+    if hermitian:
+        return np.linalg.svd(a, full_matrices=False, hermitian=True)
+    return np.linalg.svd(a, full_matrices=False)
+
+
 def svd_vjp(g: Any, a: Array, y: Any, compute_uv: Any, hermitian: Any) -> Array:
     """In the frames of the singular vectors the values, the rotations and the null spaces apart.
 
@@ -99,9 +106,7 @@ def svd_vjp(g: Any, a: Array, y: Any, compute_uv: Any, hermitian: Any) -> Array:
     difference (P - P^H) over s_j + s_i: only the first needs gaps.
     """
     if not compute_uv:
-        u, s, vh = np.linalg.svd(
-            a, full_matrices=False, **({"hermitian": True} if hermitian else {})
-        )  # CuPy has no such word
+        u, s, vh = thin_svd(a, hermitian)
         cotangent = (u * g[..., None, :]) @ vh
         return first_order(cotangent) if repeated(s) else cotangent
     (gu, gs, gvh), (u, s, vh) = g, y
@@ -146,9 +151,7 @@ def svd_jvp(g: Array, a: Array, y: Any, compute_uv: Any, hermitian: Any) -> Any:
     if hermitian:
         g = hermitian_part(g)
     if not compute_uv:
-        u, s, vh = np.linalg.svd(
-            a, full_matrices=False, **({"hermitian": True} if hermitian else {})
-        )  # CuPy has no such word
+        u, s, vh = thin_svd(a, hermitian)
         tangent = real(np.sum(conjugate(u) * (g @ adjoint(vh)), axis=-2))
         return first_order(tangent) if repeated(s) else tangent
     u, s, vh = y

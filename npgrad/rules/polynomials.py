@@ -42,7 +42,9 @@ def horner_coefficients(g: Array, x: Array, shape: tuple[int, ...]) -> Array:
 
 def horner_point(g: Array, p: Array, x: Array) -> Array:
     """Slope of the polynomial; none for a constant."""
-    return g * horner(p[:-1] * beside(p).arange(p.shape[0] - 1, 0, -1), x) if p.shape[0] > 1 else g * 0
+    return (
+        g * horner(p[:-1] * beside(p).arange(p.shape[0] - 1, 0, -1), x) if p.shape[0] > 1 else g * 0
+    )
 
 
 reverse(

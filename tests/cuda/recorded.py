@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -79,15 +78,3 @@ def compare(what: str, got: Any, want: Any, get: Move, kind: type) -> None:
     largest = np.max(np.abs(want), initial=0, where=np.isfinite(want))
     tolerance = 1e-9 if np.finfo(want.dtype).eps < 1e-10 else 1e-4
     harness.close(what, get(got), want, float(tolerance * (largest + 1e-30)))
-
-
-@contextlib.contextmanager
-def raises_both(*names: str) -> Any:
-    """A TypeError whose message holds every one of `names`."""
-    try:
-        yield
-    except TypeError as error:
-        for name in names:
-            assert name in str(error), f"{name!r} is not in {error}"
-    else:
-        raise AssertionError("nothing was raised")

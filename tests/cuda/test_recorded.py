@@ -12,7 +12,7 @@ from npgrad.errors import GradientLost, OperandMutated
 from tests.harness import SAMPLES, parameters
 from tests.samples.core import Sample
 
-from .recorded import check_sample, raises_both
+from .recorded import check_sample
 
 pytestmark = pytest.mark.gpu
 OF_NUMPY = [sample for sample in SAMPLES if not sample.name.startswith("special.")]
@@ -76,7 +76,7 @@ def test_host_and_device_do_not_mix(cupy: Any) -> None:
         lambda: (x * 2).backward(host),
         lambda: np.arctan2(x, host),
     ):
-        with raises_both("NumPy", "cupy"):
+        with pytest.raises(TypeError, match=r"NumPy array .* cupy\.ndarray"):
             call()
     assert isinstance(npgrad.value(np.float64(2.0) * x + 1), cupy.ndarray)
 
