@@ -85,9 +85,8 @@ def device_kernel(operation: str) -> Any:
 
 @functools.lru_cache(maxsize=1)
 def _device_usable() -> bool:
-    from . import cuda
-
-    return os.environ.get("NPGRAD_CUDA_KERNELS", "1") != "0" and cuda.is_available()
+    wanted = os.environ.get("NPGRAD_CUDA_KERNELS", "1") != "0"
+    return wanted and bool(importlib.import_module("npgrad.cuda").is_available())
 
 
 def _by_rows(buffer: Array, index: Any, value: Array) -> bool:

@@ -48,31 +48,14 @@ PLAIN = NUMBERS | GENERIC | {np.ndarray}
 SCALARS = NUMBERS | GENERIC
 
 DEVICE_LIBRARIES = frozenset({"cupy"})  # their arrays are made by their own namespace
+# NumPy's functions that take like=
 MAKERS = frozenset(
-    getattr(np, name)
-    for name in [
-        "arange",
-        "array",
-        "asanyarray",
-        "asarray",
-        "ascontiguousarray",
-        "asfortranarray",
-        "empty",
-        "eye",
-        "frombuffer",
-        "fromfunction",
-        "fromiter",
-        "fromstring",
-        "full",
-        "identity",
-        "loadtxt",
-        "genfromtxt",
-        "ones",
-        "require",
-        "tri",
-        "zeros",
-    ]
-)  # NumPy's functions that take like=
+    {
+        np.arange, np.array, np.asanyarray, np.asarray, np.ascontiguousarray, np.asfortranarray,
+        np.empty, np.eye, np.frombuffer, np.fromfunction, np.fromiter, np.fromstring, np.full,
+        np.genfromtxt, np.identity, np.loadtxt, np.ones, np.require, np.tri, np.zeros,
+    }
+)  # fmt: skip
 HOST = GENERIC | NUMBERS | {np.ndarray}  # types of values whose memory the host reads
 COPIED_BYTES = 16 * 1024  # plain operands up to this size are copied, larger ones fingerprinted
 WHOLE_BYTES = 1 << 20  # fingerprints read everything up to this size
