@@ -18,6 +18,9 @@ import numpy as np
 from .graph import backend
 
 SMALL = 4096  # entries below which np.add.at costs less than reaching the kernel
+# Entries from which elementwise rules take a kernel. It saves 1 to 3 ns an entry, and the first one
+# of a process imports Numba (0.5 s): programs of small arrays should not pay for that.
+LARGE = 1 << 18
 Array = Any
 
 
@@ -29,6 +32,18 @@ def module_of(operation: str) -> Any:
 def kernel(operation: str) -> Any:
     """`module_of`, or None without Numba or with kernels switched off."""
     return module_of(operation) if importlib.import_module("npgrad.kernels").available() else None
+
+
+def one_pass(first: Array, *others: Array) -> Any:
+    """The kernels of elementwise rules if they may take these arrays, else None."""
+    if type(first) is not np.ndarray or first.size < LARGE or first.dtype.char not in "fd":
+        return None
+    for array in (first, *others):
+        if type(array) is not np.ndarray or array.dtype != first.dtype:
+            return None
+        if array.shape != first.shape or not array.flags.c_contiguous:
+            return None
+    return kernel("slopes")
 
 
 def add_at(buffer: Array, index: Any, value: Array) -> None:

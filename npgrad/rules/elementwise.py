@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 
 from npgrad.graph.conform import unbroadcast
+from npgrad.implementations import one_pass
 from npgrad.primitives import primitive
 from npgrad.table import elementwise, reverse
 
@@ -60,7 +61,8 @@ def divisor(g: Any, x2: Any, y: Any, shape: Any) -> Any:
         if rows and type(g) is np.ndarray:
             return np.vecdot(g, y)[..., None] / -x2
         return unbroadcast(g * y, shape, g.ndim - y.ndim) / -x2
-    return -g * y / x2
+    kernels = one_pass(g, y, x2)
+    return -g * y / x2 if kernels is None else kernels.divisor(g, y, x2)
 
 
 elementwise(

@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from npgrad.implementations import one_pass
 from npgrad.primitives import primitive
 from npgrad.rules.elementwise import any_of, zero
 from npgrad.table import composed, constant, elementwise, flat, linear, reverse
@@ -175,6 +176,9 @@ composed(np.piecewise, piecewise_body)
 # ------------------------------------------------------------------------------ larger and smaller
 def larger(g: Any, x1: Any, x2: Any) -> Any:
     """`g` where x1 > x2, half of it where they are equal, 0 elsewhere."""
+    kernels = one_pass(g, x1, x2)
+    if kernels is not None:
+        return kernels.larger(g, x1, x2)
     won = pick(x1 > x2, g)
     ties = x1 == x2
     return won + pick(ties, 0.5 * g) if any_of(ties) else won
@@ -204,6 +208,10 @@ CLIP = getattr(np, "_core").umath.clip  # noqa: B009 -- not in the stubs
 
 def clip_value(g: Any, x1: Any, x2: Any, x3: Any) -> Any:
     """`g` where x2 <= x1 <= x3: the bounds themselves included."""
+    if type(x2) in (int, float) and type(x3) in (int, float):
+        kernels = one_pass(g, x1)
+        if kernels is not None:
+            return kernels.inside(g, x1, x2, x3)
     return pick((x1 >= x2) & (x1 <= x3), g)
 
 

@@ -1,0 +1,65 @@
+"""One-pass cotangents of maximum, clip and divide: equal to NumPy's, and used where they may be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import npgrad
+from npgrad.implementations import LARGE
+from npgrad.kernels import slopes
+
+SPECIAL = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan]
+
+
+def arrays(dtype: Any) -> tuple[Any, ...]:
+    """Cotangent and two operands: every pair of special values, then random ones with ties."""
+    rng = np.random.default_rng(3)
+    first, second = np.meshgrid(SPECIAL, SPECIAL)
+    x1 = np.concatenate((first.ravel(), rng.integers(-3, 4, 1000)))
+    x2 = np.concatenate((second.ravel(), rng.integers(-3, 4, 1000)))
+    return tuple(a.astype(dtype) for a in (rng.normal(size=x1.size), x1, x2))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_kernels_equal_their_references(dtype: Any) -> None:
+    g, x1, x2 = arrays(dtype)
+    with np.errstate(all="ignore"):
+        for made, wanted in (
+            (slopes.larger(g, x1, x2), slopes.larger_reference(g, x1, x2)),
+            (slopes.inside(g, x1, 0.1, 2), slopes.inside_reference(g, x1, dtype(0.1), 2)),
+            (slopes.divisor(g, x1, x2), slopes.divisor_reference(g, x1, x2)),
+        ):
+            assert made.dtype == dtype
+            np.testing.assert_allclose(made, wanted, rtol=1e-6 if dtype is np.float32 else 1e-15)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    "f",
+    [np.maximum, np.minimum, np.divide, lambda a, b: np.clip(a, 1.0, 2) * b],
+    ids=["maximum", "minimum", "divide", "clip"],
+)
+def test_large_arrays_have_the_gradient_of_small_ones(f: Any, dtype: Any) -> None:
+    rng = np.random.default_rng(4)
+    x1, x2 = (rng.integers(1, 4, (LARGE // 512, 512)).astype(dtype) for _ in range(2))
+    weights = rng.normal(size=x1.shape).astype(dtype)
+    gradient = npgrad.grad(lambda a, b: np.sum(f(a, b) * weights), argnums=(0, 1))
+    made = gradient(x1, x2)
+    with npgrad.kernels.disabled():
+        plain = gradient(x1, x2)
+    for one, other in zip(made, plain, strict=True):
+        assert one.dtype == dtype
+        np.testing.assert_allclose(one, other, rtol=2e-6 if dtype is np.float32 else 1e-14)
+
+
+def test_kernels_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kernel wrong by one per cent shows in the gradient."""
+    right = slopes.larger
+    monkeypatch.setattr(slopes, "larger", lambda g, a, b: 1.01 * right(g, a, b))
+    x = np.arange(float(LARGE))
+    low, weights = -np.ones(LARGE), np.full(LARGE, 2.0)
+    gradient = npgrad.grad(lambda a: np.sum(np.maximum(a, low) * weights))(x)
+    np.testing.assert_allclose(gradient, 2.02)
