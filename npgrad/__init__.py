@@ -10,6 +10,9 @@ from . import errors as errors
 from . import implementations as _implementations  # noqa: F401 -- loading it is enough
 from . import methods as _methods  # noqa: F401 -- after the rules, which it calls
 from . import rules as _rules  # noqa: F401 -- fills the table
+from .compiled import njit as njit
+from .compiled import register_jvp as register_jvp
+from .compiled import register_vjp as register_vjp
 from .graph.array import GradArray as GradArray
 from .graph.modes import debug as debug
 from .graph.modes import no_grad as no_grad

@@ -22,6 +22,9 @@ from .node import Leaf, Node, alive, recorded_at
 
 _OWN = frozenset({"npgrad", "numpy", "numba", "functools"})  # they ask what is behind it
 
+# What Numba is told of a recorded array; `npgrad.compiled` fills it in.
+numba_type: Callable[[Any], Any] | None = None
+
 
 class GradArray:
     """An array whose operations are recorded, so that they can be differentiated.
@@ -297,7 +300,9 @@ class GradArray:
 
     @property
     def _numba_type_(self) -> Any:  # Numba asks for it before it compiles for an argument
-        raise GradientLost(lost(self, "a function compiled by Numba"))
+        if numba_type is None:
+            raise GradientLost(lost(self, "a function compiled by Numba"))
+        return numba_type(self)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         if not is_public_leaf(self):

@@ -1,0 +1,158 @@
+"""What a compiled function reaches when it is called with a recorded array.
+
+An njit function asks an argument of unknown type for ``_numba_type_`` and then compiles for the
+type it got. A recorded array answers with a type of its own, and the dispatcher that asked gets
+another ``compile`` beside its class's: for that type it gives back a Python function, which the
+dispatcher then calls. No class of Numba's is changed. Whoever else asks (stencils, jitclasses,
+typed containers, dynamic gufuncs, CUDA) meets an error. ``@vectorize`` functions come by NumPy's
+protocol, where the table asks for a rule.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from typing import Any
+
+from npgrad import table
+from npgrad.compiled.python import is_dispatcher, python_of
+from npgrad.compiled.rules import registered
+from npgrad.errors import GradientLost, NoDerivative
+from npgrad.graph import array as _array
+from npgrad.graph.array import GradArray, current, recorded
+from npgrad.graph.modes import WRAPPED
+from npgrad.graph.record import at, user_frame
+from npgrad.graph.stacking import has_recorded
+
+
+def remedies(name: str) -> str:
+    """The three ways out, and the user's line."""
+    frame: Any = user_frame()
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("numba."):
+        frame = frame.f_back
+    return (
+        f"npgrad: {name} is compiled by Numba and was called with a recorded array at "
+        f"{at(frame)}; its gradient would be lost. Instead: give it a rule, "
+        f"npgrad.register_vjp({name}, ...); or differentiate its Python source, "
+        f"npgrad.njit({name}) for a loop, or npgrad.wrap round the caller; or npgrad.value(x) to "
+        "cut the gradient on purpose."
+    )
+
+
+class Compiled:
+    """A compiled function that is differentiated through its Python source; see `njit`."""
+
+    def __init__(self, dispatcher: Any) -> None:
+        self.dispatcher = dispatcher
+        self.py_func = dispatcher.py_func
+        functools.update_wrapper(self, dispatcher.py_func)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The compiled function; its Python source if an argument is recorded."""
+        values = (*args, *kwargs.values())
+        if not has_recorded(values) and not any(type(v) is GradArray for v in values):
+            return self.dispatcher(*args, **kwargs)
+        rule = registered(self.dispatcher)
+        return (rule or python_of(self.dispatcher))(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<npgrad.njit {self.__name__}>"  # type: ignore[attr-defined]
+
+
+def _called(dispatcher: Any, *args: Any) -> Any:
+    """The call that the dispatcher could not make: a rule, the source under wrap, or an error."""
+    given = tuple([a.value if type(a).__name__ == "OmittedArg" else a for a in args])
+    rule = registered(dispatcher)
+    if rule is not None:
+        return rule(*given)
+    if WRAPPED.get():
+        return python_of(dispatcher)(*given)
+    if not any(_is_recorded(value) for value in given):
+        return dispatcher(*[_opened(value) for value in given])
+    raise GradientLost(remedies(dispatcher.__name__))
+
+
+def _is_recorded(value: Any) -> bool:
+    if type(value) in (list, tuple):
+        return any(_is_recorded(item) for item in value)
+    return type(value) is GradArray and recorded(value)
+
+
+def _opened(value: Any) -> Any:
+    """A constant as the plain array that it shares its memory with."""
+    if type(value) in (list, tuple):
+        return type(value)([_opened(item) for item in value])
+    return value.__array__() if type(value) is GradArray else value
+
+
+@functools.cache
+def _recorded_type() -> Any:
+    from numba.core import types
+
+    return types.Opaque("npgrad.GradArray")
+
+
+def _redirect(dispatcher: Any) -> None:
+    """Give `dispatcher` a ``compile`` that knows the recorded type."""
+    if "compile" in vars(dispatcher):
+        return
+    usual = dispatcher.compile
+
+    def compile(signature: Any) -> Any:
+        if "npgrad.GradArray" in str(signature):
+            return functools.partial(_called, dispatcher)
+        return usual(signature)
+
+    dispatcher.compile = compile
+
+
+def numba_type(handle: GradArray) -> Any:
+    """``handle._numba_type_``: a type for the dispatchers of njit functions, else an error."""
+    frame: Any = sys._getframe(2)
+    if not frame.f_globals.get("__name__", "").startswith("numba."):
+        return _recorded_type()  # the C code of a dispatcher, which then asks again in Python
+    while frame is not None and frame.f_code.co_name != "typeof_pyval":
+        if not frame.f_globals.get("__name__", "").startswith(("numba.", "functools")):
+            frame = None
+            break
+        frame = frame.f_back
+    asked: Any = frame.f_locals["self"] if frame is not None else None
+    if is_dispatcher(asked):
+        own = not asked.py_func.__module__.startswith("numba")
+        if own and frame.f_back.f_code.co_name == "_compile_for_args":
+            _redirect(asked)
+            return _recorded_type()
+        raise GradientLost(remedies(asked.__name__))
+    if current(handle)[1] is None:
+        raise GradientLost(remedies("this function"))
+    raise GradientLost(_array.lost(handle, "a function compiled by Numba"))
+
+
+def _owner(ufunc: Any) -> Any:
+    """The gufunc object of Numba's whose ufunc this is, found in the frames that called it."""
+    frame: Any = sys._getframe(1)
+    while frame is not None:
+        caller = frame.f_locals.get("self") if frame.f_code.co_name == "__call__" else None
+        if caller is not None and getattr(caller, "ufunc", None) is ufunc:
+            return caller
+        frame = frame.f_back
+    return None
+
+
+@table.on_missing
+def _vectorized(fun: Any) -> bool:
+    """Decide a ufunc that Numba made, if a rule was registered for it."""
+    home = type(fun).__module__
+    owner = fun if home.startswith("numba.") else None
+    if owner is None and home == "numpy":
+        owner = _owner(fun)
+    rule = registered(fun) or (registered(owner) if owner is not None else None)
+    if rule is not None:
+        table.composed(fun, rule)
+        return True
+    if owner is not None:
+        raise NoDerivative(remedies(owner.__name__))
+    return False
+
+
+_array.numba_type = numba_type

@@ -1,0 +1,100 @@
+"""The Python source of a compiled function, run on recorded arrays.
+
+Numba freezes the globals of a function when it compiles it; so a copy of the function with other
+globals means the same. In the copy array makers record, ``math`` takes recorded scalars, and
+compiled functions are such copies too. ``prange`` is a range outside of compiled code.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Callable
+from typing import Any
+
+from npgrad.graph.modes import WRAPPED
+from npgrad.wrapping.builtin_names import shadows_for
+from npgrad.wrapping.stand_ins import replacement
+
+_copies: dict[Any, Callable[..., Any]] = {}
+
+
+def is_dispatcher(f: Any) -> bool:
+    """Whether `f` was made by ``numba.njit`` or ``numba.jit`` for the CPU."""
+    kind = type(f)
+    return kind.__module__ == "numba.core.registry" and kind.__name__ == "CPUDispatcher"
+
+
+def _recording(value: Any) -> Any:
+    """What a name of the function stands for in its copy."""
+    if is_dispatcher(value):
+        return python_of(value)
+    new = replacement(value)
+    return value if new is None else new
+
+
+def python_of(dispatcher: Any) -> Callable[..., Any]:
+    """The copy of ``dispatcher.py_func`` that records."""
+    made = _copies.get(dispatcher)
+    if made is not None:
+        return made
+    source = dispatcher.py_func
+    space = dict(source.__globals__)
+    cells = tuple(types.CellType() for _ in source.__closure__ or ())
+    copy = types.FunctionType(source.__code__, space, source.__name__, source.__defaults__, cells)
+    copy.__kwdefaults__ = source.__kwdefaults__
+
+    @functools.wraps(source)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        token = WRAPPED.set(True)
+        try:
+            return copy(*args, **kwargs)
+        finally:
+            WRAPPED.reset(token)
+
+    _copies[dispatcher] = run  # before its names are looked at: it may call itself
+    for name in source.__code__.co_names:
+        if name in space:
+            space[name] = _recording(space[name])
+    for name, shadow in shadows_for([source.__code__]).items():
+        space.setdefault(name, shadow)
+    for cell, original in zip(cells, source.__closure__ or (), strict=True):
+        cell.cell_contents = _recording(original.cell_contents)
+    return run
+
+
+def njit(f: Any = None, **options: Any) -> Any:
+    """Compile a function with ``numba.njit``, and differentiate it through its Python source.
+
+    With plain arguments it is the compiled function. With a recorded one its Python source runs
+    and is recorded, loops, in-place writes, filled arguments and compiled callees included: right
+    at the price of Python's speed. Rules of `npgrad.register_vjp` come first.
+
+    Parameters
+    ----------
+    f : callable
+        A Python function, or one that ``numba.njit`` made already.
+    options
+        What ``numba.njit`` takes: ``parallel``, ``fastmath``, ``nogil``, ``cache``.
+
+    Examples
+    --------
+    >>> import numpy as np, npgrad
+    >>> @npgrad.njit
+    ... def running(x):
+    ...     out = np.zeros(x.size)
+    ...     for i in range(1, x.size):
+    ...         out[i] = out[i - 1] + x[i] * x[i]
+    ...     return out
+    >>> npgrad.grad(lambda x: running(x)[-1])(np.array([1.0, 2.0, 3.0]))
+    array([0., 4., 6.])
+    """
+    if f is None:
+        return functools.partial(njit, **options)
+    from npgrad.compiled.doors import Compiled
+
+    if not is_dispatcher(f):
+        import numba
+
+        f = numba.njit(**options)(f)
+    return Compiled(f)

@@ -1,0 +1,204 @@
+"""A recorded array meets a compiled function: a rule, its Python source, or an error."""
+
+import numpy as np
+import pytest
+
+import npgrad
+from npgrad.errors import GradientLost, NoDerivative, NpgradError
+
+numba = pytest.importorskip("numba")
+
+X = np.array([0.3, -1.2, 2.5])
+
+
+@numba.njit
+def square(t):
+    return t * t
+
+
+@numba.njit
+def simulate(x, rate=0.5):
+    state = np.zeros(x.size)
+    for i in range(x.size):
+        previous = state[i - 1] if i > 0 else 0.0
+        state[i] = previous * rate + square(x[i])
+    return state
+
+
+@numba.njit(parallel=True)
+def fill(x, out):
+    for i in numba.prange(x.size):
+        out[i] = np.sin(x[i])
+
+
+def simulated_gradient(x, rate=0.5):
+    """The last state is the sum of rate**(n - 1 - i) x_i**2."""
+    return 2 * x * rate ** np.arange(x.size - 1, -1, -1)
+
+
+@pytest.mark.parametrize("by_keyword", [False, True])
+def test_a_loop_is_differentiated_through_its_source_in_wrapped_code(by_keyword):
+    f = (lambda x: simulate(x=x)[-1]) if by_keyword else (lambda x: simulate(x)[-1])
+    value, gradient = npgrad.value_and_grad(f)(X)
+    assert value == simulate(X)[-1]
+    assert np.allclose(gradient, simulated_gradient(X), rtol=1e-14)
+    npgrad.testing.check_grads(npgrad.wrap(f), (X,), order=2)
+
+
+def test_npgrad_njit_does_so_everywhere():
+    f = npgrad.njit(simulate)
+    x = npgrad.array(X)
+    gradient = f(x, 0.25)[-1].backward()[x]
+    assert np.allclose(gradient, simulated_gradient(X, 0.25), rtol=1e-14)
+    assert type(f(X)) is np.ndarray
+    npgrad.testing.check_grads(lambda x: f(x), (X,), order=2)
+
+
+def test_float32_stays_float32():
+    gradient = npgrad.grad(lambda x: square(x).sum())(X.astype(np.float32))
+    assert gradient.dtype == np.float32
+    assert np.allclose(gradient, 2 * X, rtol=1e-6)
+
+
+def test_an_argument_that_is_filled():
+    def f(x):
+        out = np.zeros_like(x)
+        npgrad.njit(fill)(x, out)
+        return out
+
+    npgrad.testing.check_grads(f, (X,), order=2)
+
+
+def test_tuples_in_and_out():
+    @npgrad.njit
+    def both(pair):
+        a, b = pair
+        return a * b, a + b
+
+    npgrad.testing.check_grads(lambda a, b: both((a, b))[0] + both((a, b))[1], (X, X + 1))
+
+
+def test_a_function_that_calls_itself():
+    @npgrad.njit
+    def power(x, n):
+        return x if n == 1 else x * power(x, n - 1)
+
+    gradient = npgrad.grad(lambda x: power(x, 3).sum())(X)
+    assert np.allclose(gradient, 3 * X**2, rtol=1e-14)
+
+
+def test_a_registered_rule_comes_first():
+    @numba.njit("f8(f8[:])")
+    def plain(x):
+        return (x * x).sum()
+
+    @numba.njit
+    def energy(x):
+        return (x * x).sum()
+
+    npgrad.register_vjp(energy, lambda ans, x: lambda g: g * 2 * x)
+    npgrad.testing.check_grads(lambda x: energy(x), (X,), order=2)
+    assert np.allclose(npgrad.jacobian(lambda x: energy(x) * x)(X).shape, (3, 3))
+    with pytest.raises(GradientLost, match="plain is compiled by Numba"):
+        plain(npgrad.array(X))
+
+
+@pytest.mark.parametrize("signatures", [[], ["f8(f8,f8)"]])
+def test_a_rule_for_a_vectorized_function(signatures):
+    decorate = numba.vectorize(signatures) if signatures else numba.vectorize
+
+    @decorate
+    def product(a, b):
+        return a * b * b
+
+    npgrad.register_vjp(
+        product, lambda ans, a, b: lambda g: g * b * b, lambda ans, a, b: lambda g: g * 2 * a * b
+    )
+    column = np.array([[1.0], [2.0]])
+    npgrad.testing.check_grads(lambda a, b: product(a, b), (X, column), order=2)
+    npgrad.testing.check_grads(lambda a: product(a, 2.0), (X,), order=2)
+
+    def into(a):
+        out = np.zeros_like(a)
+        product(a, a, out=out)
+        return out
+
+    npgrad.testing.check_grads(into, (X,), order=2)
+    with pytest.raises(NpgradError):
+        product(npgrad.array(X), X, where=X > 0)
+
+
+def test_a_rule_for_a_gufunc():
+    @numba.guvectorize(["void(f8[:], f8[:])"], "(n)->()")
+    def total(x, out):
+        out[0] = 0.0
+        for i in range(x.shape[0]):
+            out[0] += x[i] * x[i]
+
+    with pytest.raises(NoDerivative, match="register_vjp"):
+        total(npgrad.array(X))
+    npgrad.register_vjp(total, lambda ans, x: lambda g: 2 * x * np.expand_dims(g, -1))
+    npgrad.testing.check_grads(lambda x: total(x), (X.reshape(1, 3) + np.ones((2, 1)),), order=2)
+
+
+def test_without_a_rule_the_error_names_the_ways_out_and_the_line():
+    @numba.vectorize
+    def cube(x):
+        return x * x * x
+
+    x = npgrad.array(X)
+    for call in (lambda: cube(x), lambda: simulate(x), lambda: simulate(rate=0.1, x=x)):
+        with pytest.raises(NpgradError) as info:
+            call()
+        text = str(info.value)
+        for word in ("register_vjp", "npgrad.njit", "npgrad.value", "test_doors.py:"):
+            assert word in text
+
+
+def entries():
+    @numba.stencil
+    def smooth(a):
+        return 0.5 * (a[-1] + a[1])
+
+    @numba.experimental.jitclass([("x", numba.float64[:])])
+    class Holder:
+        def __init__(self, x):
+            self.x = x
+
+    @numba.guvectorize("(n)->(n)")
+    def dynamic(x, out):
+        for i in range(x.shape[0]):
+            out[i] = x[i]
+
+    @numba.njit("f8[:](f8[:])")
+    def eager(x):
+        return x
+
+    lazy = numba.njit(lambda x: x)
+    product = numba.vectorize(lambda a, b: a * b)
+    called_back = numba.cfunc("f8(f8)")(lambda x: x)
+    return {
+        "stencil": lambda x: smooth(x),
+        "jitclass": lambda x: Holder(x),
+        "dynamic gufunc": lambda x: dynamic(x, np.zeros(3)),
+        "eager": lambda x: eager(x),
+        "list": lambda x: lazy([x, x]),
+        "mixed list": lambda x: lazy([1.0, x[0]]),
+        "tuple": lambda x: lazy((1.0, x)),
+        "scalar": lambda x: lazy(x[0]),
+        "typed list": lambda x: numba.typed.List([x]),
+        "reduce": lambda x: product.reduce(x),
+        "accumulate": lambda x: product.accumulate(x),
+        "outer": lambda x: product.outer(x, X),
+        "at": lambda x: product.at(X.copy(), [0], x[:1]),
+        "cfunc": lambda x: called_back.ctypes(x[0]),
+        "typeof": lambda x: numba.typeof(x),
+    }
+
+
+@pytest.mark.parametrize("name", list(entries()))
+@pytest.mark.filterwarnings("ignore::numba.core.errors.NumbaWarning")
+def test_no_entry_loses_a_gradient(name):
+    with pytest.raises(Exception) as info:
+        entries()[name](npgrad.array(X))
+    assert isinstance(info.value, (NpgradError, TypeError)) or "ctypes" in str(info.type)
