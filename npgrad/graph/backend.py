@@ -283,15 +283,30 @@ def add_into(buffer: Array, value: Array) -> Array:
 def finite(value: Array) -> bool:
     """Whether every entry of `value` is finite: one sum, without a temporary, says so mostly.
 
-    A sum of large finite entries may overflow, so one that is not finite is looked at again.
+    A sum of large finite entries may overflow, so one that is not finite is looked at again. The
+    sum of the squares takes half the time of the sum: BLAS computes it.
     """
+    total: Any
     if type(value) is np.ndarray:
-        total = np.add.reduce(value, None)
+        if value.dtype.char in "fdFD" and value.flags.c_contiguous:
+            total = np.vdot(value, value)
+        else:
+            total = np.add.reduce(value, None)
     elif is_scalar(value):
         return bool(value - value == 0)
     else:
         total = value.sum()
     return bool(total - total == 0) or bool(library(value).isfinite(value).all())
+
+
+def total(value: Array) -> Array:
+    """The sum of all entries; dispatches."""
+    return np.add.reduce(value, None) if type(value) is np.ndarray else value.sum()
+
+
+def sum_rows(value: np.ndarray[Any, Any]) -> Array:
+    """The sum along the first axis."""
+    return np.add.reduce(value, 0)
 
 
 def broadcast(value: Array, shape: Shape) -> Array:

@@ -37,8 +37,10 @@ def conform(value: Any, node: Node, batch: int = 0) -> Any:
     shape, dtype = backend.describe(value)
     if shape[batch:] != node.shape:
         if not batch and not (shape and node.shape):
-            value = expand(value, node.shape) if not shape else value.sum()
+            value = expand(value, node.shape) if not shape else backend.total(value)
             return cast(value, node.dtype)
+        if not batch and type(value) is backend.NDARRAY and shape[1:] == node.shape:
+            return cast(backend.sum_rows(value), node.dtype)  # everyday: a bias of all rows
         have, want = shape[batch:], node.shape
         aligned = (1,) * (len(want) - len(have)) + have
         extra = len(aligned) - len(want)
