@@ -158,6 +158,8 @@ def _astype(
         array = backend.FLOAT.type(array) if type(array) is float else np.complex128(array)
     if backend.is_scalar(array):
         made = array if not copy and dtype == array.dtype else array.astype(dtype)
+    elif casting == "unsafe":  # the default, which other libraries do not name
+        made = array.astype(dtype, order, copy=copy)
     else:
         made = array.astype(dtype, order, casting, copy=copy)
     if made is array:

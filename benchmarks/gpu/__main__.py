@@ -10,7 +10,7 @@ import time
 import traceback
 from pathlib import Path
 
-PARTS = ("ceilings", "rows", "planes", "scatter", "axis", "conv", "fused")
+PARTS = ("ceilings", "rows", "planes", "scatter", "axis", "conv", "fused", "digits")
 
 
 def versions() -> dict[str, str]:
@@ -68,6 +68,10 @@ def main() -> int:
                 from . import fused
 
                 fused.run(record)
+            elif part == "digits":
+                from . import digits
+
+                digits.run(record)
         except Exception:
             traceback.print_exc()
             failed += 1

@@ -86,7 +86,7 @@ def conv2d_grad_input_reference(g: Array, w: Array, shape: Shape, geometry: Geom
     n, groups, size = len(g), geometry.groups, g.shape[2:]
     filters = w.reshape(groups, -1, *w.shape[1:])
     rows = g.reshape(n, groups, -1, size[0] * size[1])
-    blank = np.zeros(shape, np.result_type(g, w))
+    blank = np.zeros_like(g, shape=shape, dtype=np.result_type(g, w))
     xp = _padded(blank, geometry)
     for i in range(w.shape[2]):
         for j in range(w.shape[3]):
@@ -100,7 +100,8 @@ def conv2d_grad_weight_reference(g: Array, x: Array, shape: Shape, geometry: Geo
     n, groups, size = len(g), geometry.groups, g.shape[2:]
     rows = g.reshape(n, groups, -1, size[0] * size[1])
     xp = _padded(x, geometry)
-    gw = np.zeros((groups, shape[0] // groups, *shape[1:]), np.result_type(g, x))
+    extent = (groups, shape[0] // groups, *shape[1:])
+    gw = np.zeros_like(g, shape=extent, dtype=np.result_type(g, x))
     for i in range(shape[2]):
         for j in range(shape[3]):
             seen = xp[_tap(i, j, size, geometry)].reshape(n, groups, shape[1], -1)

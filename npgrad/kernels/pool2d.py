@@ -73,7 +73,8 @@ def windowed(x: Array, window: Window, fill: float) -> Array:
 def unwindowed(g: Array, window: Window, shape: Shape) -> Array:
     """The transpose of `windowed`: each entry added to where it came from."""
     ph, pw = window.padding
-    xp = np.zeros((*shape[:-2], shape[-2] + 2 * ph, shape[-1] + 2 * pw), g.dtype)
+    padded = (*shape[:-2], shape[-2] + 2 * ph, shape[-1] + 2 * pw)
+    xp = np.zeros_like(g, shape=padded)
     for part, (rows, columns) in zip(g, _offsets(window, g.shape[-2:]), strict=True):
         xp[..., rows, columns] += part
     return xp[..., ph : ph + shape[-2], pw : pw + shape[-1]]

@@ -14,10 +14,20 @@ from typing import Any, TypeVar
 import numpy as np
 
 from npgrad.errors import NotDifferentiable, ShapeMismatch
+from npgrad.graph import backend
 from npgrad.graph.array import GradArray
 from npgrad.primitives import primitive
 
-__all__ = ["axis_of", "dtype_of", "fused", "operation", "prepared", "shape_of", "wrong_shape"]
+__all__ = [
+    "as_index",
+    "axis_of",
+    "dtype_of",
+    "fused",
+    "operation",
+    "prepared",
+    "shape_of",
+    "wrong_shape",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -52,6 +62,11 @@ def dtype_of(x: Any) -> np.dtype[Any]:
     """The dtype of an array, a recorded one, a list or a number."""
     found = getattr(x, "dtype", None)
     return found if found is not None else np.asarray(x).dtype
+
+
+def as_index(index: Any) -> Any:
+    """An index as an array; one on a device as it is."""
+    return index if backend.on_device(index) else np.asarray(index)
 
 
 def shape_of(x: Any) -> tuple[int, ...]:

@@ -18,7 +18,9 @@ import numpy as np
 
 from npgrad.kernels import conv2d as kernels
 from npgrad.kernels.conv2d import Geometry
+from npgrad.nn import _device
 from npgrad.nn._declare import operation, prepared, shape_of, wrong_shape
+from npgrad.nn._device import routed
 from npgrad.table import bilinear, linear
 
 __all__ = [
@@ -40,17 +42,19 @@ Shape = tuple[int, ...]
 
 @operation("conv2d")
 def _convolved(x: Any, w: Any, geometry: Geometry) -> Any:
-    return kernels.conv2d(x, w, geometry)
+    return routed(kernels.conv2d, _device.conv2d)(x, w, geometry)
 
 
 @operation("conv2d_grad_input")
 def _grad_input(dy: Any, w: Any, extent: Shape, geometry: Geometry) -> Any:
-    return kernels.conv2d_grad_input(dy, w, extent, geometry)
+    run = routed(kernels.conv2d_grad_input, _device.conv2d_grad_input)
+    return run(dy, w, extent, geometry)
 
 
 @operation("conv2d_grad_weight")
 def _grad_weight(dy: Any, x: Any, extent: Shape, geometry: Geometry) -> Any:
-    return kernels.conv2d_grad_weight(dy, x, extent, geometry)
+    run = routed(kernels.conv2d_grad_weight, _device.conv2d_grad_weight)
+    return run(dy, x, extent, geometry)
 
 
 @operation("conv2d_add_bias")
@@ -60,6 +64,10 @@ def _add_bias(y: Any, b: Any) -> Any:
 
 @operation("conv2d_grad_bias")
 def _grad_bias(dy: Any) -> Any:
+    return routed(_sum_of_images, _device.conv2d_grad_bias)(dy)
+
+
+def _sum_of_images(dy: Any) -> Any:
     return np.sum(dy, axis=(0, 2, 3))
 
 

@@ -13,9 +13,12 @@ from typing import Any
 import numpy as np
 
 from npgrad.errors import OutOfRange
+from npgrad.graph import backend
 from npgrad.kernels import take_along as kernels
 from npgrad.kernels.scatter_add import check_index
-from npgrad.nn._declare import axis_of, operation, prepared, shape_of, wrong_shape
+from npgrad.nn import _device
+from npgrad.nn._declare import as_index, axis_of, operation, prepared, shape_of, wrong_shape
+from npgrad.nn._device import routed
 from npgrad.table import linear
 
 Shape = tuple[int, ...]
@@ -25,7 +28,16 @@ __all__ = ["cat", "gather", "index_add", "index_select", "narrow", "scatter_add"
 
 def _copied(x: Any, src: Any) -> Any:
     """A contiguous copy of `x` that can hold `src`."""
+    if backend.on_device(x) or backend.on_device(src):
+        return backend.library(x).array(x, dtype=np.result_type(x, src), order="C")
     return np.array(x, dtype=np.result_type(x, src), order="C", copy=True)
+
+
+def _add_rows(out: Any, index: Any, src: Any, axis: int) -> None:
+    if backend.on_device(out):
+        _device.add_rows(out, index, src, axis)
+    else:
+        kernels.add_rows(out, index, src, axis, checked=True)
 
 
 def _covered(index: Any, axis: int) -> tuple[slice, ...]:
@@ -35,31 +47,35 @@ def _covered(index: Any, axis: int) -> tuple[slice, ...]:
 
 @operation("index_select")
 def _rows(x: Any, index: Any, axis: int) -> Any:
-    return kernels.take_rows(x, index, axis)
+    return routed(kernels.take_rows, _device.take_rows)(x, index, axis)
 
 
 @operation("index_add")
 def _index_add(x: Any, src: Any, index: Any, axis: int) -> Any:
     out = _copied(x, src)
-    kernels.add_rows(out, index, src, axis, checked=True)
+    _add_rows(out, index, src, axis)
     return out
 
 
 @operation("index_select_transposed")
 def _rows_into(dy: Any, index: Any, axis: int, extent: Shape) -> Any:
     out = np.zeros_like(dy, shape=extent, order="C")
-    kernels.add_rows(out, index, dy, axis, checked=True)
+    _add_rows(out, index, dy, axis)
     return out
 
 
 @operation("gather")
 def _gather(x: Any, index: Any, axis: int) -> Any:
     part = x[_covered(index, axis)]
-    return kernels.take_along(x if part.shape == x.shape else part, index, axis)
+    run = routed(kernels.take_along, _device.take_along)
+    return run(x if part.shape == x.shape else part, index, axis)
 
 
 def _add_along(out: Any, index: Any, src: Any, axis: int) -> Any:
     """Add into the part of `out` that `index` covers."""
+    if backend.on_device(out):
+        _device.add_along(out, index, src, axis)
+        return out
     part = out[_covered(index, axis)]
     if part.shape == out.shape:
         kernels.add_along(out, index, src, axis, checked=True)
@@ -111,20 +127,21 @@ linear(
 
 def _one_index(name: str, x: Any, index: Any, axis: int) -> Any:
     """A checked one-dimensional index."""
-    index = np.asarray(index)
+    index = as_index(index)
     if index.ndim != 1:
         raise wrong_shape(name, "index", index.shape, "one dimension")
-    return check_index(index, shape_of(x)[axis], axis)
+    return routed(check_index, _device.checked_index)(index, shape_of(x)[axis], axis)
 
 
 def _full_index(name: str, x: Any, index: Any, axis: int) -> Any:
     """A checked index of the rank of x that does not reach beyond x in the other axes."""
-    index, shape = np.asarray(index), shape_of(x)
+    index, shape = as_index(index), shape_of(x)
     short = [k for k in range(len(shape)) if k != axis]
     if index.ndim != len(shape) or any(index.shape[k] > shape[k] for k in short):
         wanted = f"{len(shape)} axes, none but axis {axis} longer than in x {shape}"
         raise wrong_shape(name, "index", index.shape, wanted)
-    return check_index(index, shape[axis], axis).reshape(index.shape)
+    checked = routed(check_index, _device.checked_index)(index, shape[axis], axis)
+    return checked.reshape(index.shape)
 
 
 def index_select(x: Any, axis: int, index: Any) -> Any:

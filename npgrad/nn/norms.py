@@ -14,7 +14,10 @@ from npgrad.kernels import batch_norm as batch_kernels
 from npgrad.kernels import group_norm as group_kernels
 from npgrad.kernels import layer_norm as layer_kernels
 from npgrad.kernels import rms_norm as rms_kernels
+from npgrad.nn import _device
 from npgrad.nn._declare import axis_of, fused, operation, prepared, shape_of, wrong_shape
+from npgrad.nn._device import routed
+from npgrad.primitives import beside
 from npgrad.table import reverse
 
 __all__ = ["batch_norm", "group_norm", "layer_norm", "rms_norm"]
@@ -26,31 +29,42 @@ __all__ = ["batch_norm", "group_norm", "layer_norm", "rms_norm"]
 @operation("layer_norm")
 def _layer_norm(arrays: Any, eps: float) -> Any:
     x, weight, bias = arrays
-    return layer_kernels.layer_norm(x, weight, bias, eps)
+    return routed(layer_kernels.layer_norm, _device.layer_norm)(x, weight, bias, eps)
 
 
 @operation("rms_norm")
 def _rms_norm(arrays: Any, eps: float) -> Any:
     x, weight = arrays
-    return rms_kernels.rms_norm(x, weight, eps)
+    return routed(rms_kernels.rms_norm, _device.rms_norm)(x, weight, eps)
 
 
 @operation("group_norm")
 def _group_norm(arrays: Any, groups: int, eps: float) -> Any:
     x, weight, bias = arrays
-    return group_kernels.group_norm(x, groups, weight, bias, eps)
+    return routed(group_kernels.group_norm, _device.group_norm)(x, groups, weight, bias, eps)
 
 
 @operation("batch_norm")
 def _batch_norm(arrays: Any, eps: float) -> Any:
     x, weight, bias = arrays
-    return batch_kernels.batch_norm(x, weight, bias, eps)
+    return routed(batch_kernels.batch_norm, _device.batch_norm)(x, weight, bias, eps)
 
 
-_layer_grad = fused(layer_kernels.layer_norm_grad, layer_kernels.layer_norm_grad_reference)
-_rms_grad = fused(rms_kernels.rms_norm_grad, rms_kernels.rms_norm_grad_reference)
-_group_grad = fused(group_kernels.group_norm_grad, group_kernels.group_norm_grad_reference)
-_batch_grad = fused(batch_kernels.batch_norm_grad, batch_kernels.batch_norm_grad_reference)
+_layer_grad = fused(
+    routed(layer_kernels.layer_norm_grad, _device.layer_norm_grad),
+    layer_kernels.layer_norm_grad_reference,
+)
+_rms_grad = fused(
+    routed(rms_kernels.rms_norm_grad, _device.rms_norm_grad), rms_kernels.rms_norm_grad_reference
+)
+_group_grad = fused(
+    routed(group_kernels.group_norm_grad, _device.group_norm_grad),
+    group_kernels.group_norm_grad_reference,
+)
+_batch_grad = fused(
+    routed(batch_kernels.batch_norm_grad, _device.batch_norm_grad),
+    batch_kernels.batch_norm_grad_reference,
+)
 
 
 def _pushed(t: Any, x: Any, eps: float, axes: Any) -> tuple[Any, Any]:
@@ -126,7 +140,7 @@ def _filled(name: str, x: Any, weight: Any, bias: Any, wanted: tuple[int, ...], 
     given = [x]
     for what, value, fill in (("weight", weight, 1), ("bias", bias, 0)):
         if value is None:
-            given.append(np.full(wanted, fill, dtype))
+            given.append(beside(x).full(wanted, fill, dtype))
             continue
         if shape_of(value) != wanted:
             raise wrong_shape(name, what, shape_of(value), f"{wanted}, {where}")

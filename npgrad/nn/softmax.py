@@ -13,7 +13,9 @@ import numpy as np
 from npgrad.errors import OutOfRange
 from npgrad.kernels import log_softmax as log_kernels
 from npgrad.kernels import softmax as kernels
-from npgrad.nn._declare import axis_of, fused, operation, prepared, shape_of, wrong_shape
+from npgrad.nn import _device
+from npgrad.nn._declare import as_index, axis_of, fused, operation, prepared, shape_of, wrong_shape
+from npgrad.nn._device import routed
 from npgrad.table import reverse
 
 __all__ = ["cross_entropy", "log_softmax", "logsumexp", "mse_loss", "softmax"]
@@ -21,22 +23,30 @@ __all__ = ["cross_entropy", "log_softmax", "logsumexp", "mse_loss", "softmax"]
 
 @operation("softmax")
 def _softmax(x: Any) -> Any:
-    return kernels.softmax(x)
+    return routed(kernels.softmax, _device.softmax)(x)
 
 
 @operation("log_softmax")
 def _log_softmax(x: Any) -> Any:
-    return log_kernels.log_softmax(x)
+    return routed(log_kernels.log_softmax, _device.log_softmax)(x)
 
 
 @operation("logsumexp")
 def _logsumexp(x: Any) -> Any:
-    return log_kernels.logsumexp(x)
+    return routed(log_kernels.logsumexp, log_kernels.logsumexp_reference)(x)
 
 
-_softmax_grad = fused(kernels.softmax_grad, kernels.softmax_grad_reference)
-_log_softmax_grad = fused(log_kernels.log_softmax_grad, log_kernels.log_softmax_grad_reference)
-_logsumexp_grad = fused(log_kernels.logsumexp_grad, log_kernels.logsumexp_grad_reference)
+_softmax_grad = fused(
+    routed(kernels.softmax_grad, _device.softmax_grad), kernels.softmax_grad_reference
+)
+_log_softmax_grad = fused(
+    routed(log_kernels.log_softmax_grad, _device.log_softmax_grad),
+    log_kernels.log_softmax_grad_reference,
+)
+_logsumexp_grad = fused(
+    routed(log_kernels.logsumexp_grad, log_kernels.logsumexp_grad_reference),
+    log_kernels.logsumexp_grad_reference,
+)
 
 
 def _logsumexp_push(g: Any, x: Any, y: Any) -> Any:
@@ -141,7 +151,7 @@ def cross_entropy(logits: Any, labels: Any) -> Any:
     >>> round(float(npgrad.nn.cross_entropy(np.zeros((2, 4)), np.array([3, 0]))), 4)
     1.3863
     """
-    labels = np.asarray(labels)
+    labels = as_index(labels)
     shape = shape_of(logits)
     if not shape or labels.shape != shape[:-1]:
         wanted = f"{shape[:-1]}, one label for each row of logits {shape}"

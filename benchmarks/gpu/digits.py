@@ -1,0 +1,79 @@
+"""A small convolutional network on scikit-learn's digits: one training step beside torch eager."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+
+import npgrad
+
+from .timing import Record, seconds, taken
+
+CHANNELS, HIDDEN, CLASSES = 32, 64, 10
+
+
+def parameters(seed: int = 0) -> list[Any]:
+    """Filters and weights, scaled by their fan-in."""
+    rng = np.random.default_rng(seed)
+    shapes = [
+        (CHANNELS, 1, 3, 3), (CHANNELS,), (HIDDEN, CHANNELS, 3, 3), (HIDDEN,),
+        (HIDDEN * 16, CLASSES), (CLASSES,),
+    ]  # fmt: skip
+    fans = [9, None, CHANNELS * 9, None, HIDDEN * 16, None]
+    return [
+        (rng.standard_normal(s) * (2 / f) ** 0.5 if f else np.zeros(s)).astype(np.float32)
+        for s, f in zip(shapes, fans, strict=True)
+    ]
+
+
+def loss(parameters: Any, images: Any, labels: Any) -> Any:
+    """Two convolutions and a linear layer; runs on NumPy arrays as on CuPy's."""
+    w1, b1, w2, b2, w3, b3 = parameters
+    x = npgrad.nn.relu(npgrad.nn.conv2d(images, w1, b1, padding=1))
+    x = npgrad.nn.relu(npgrad.nn.conv2d(x, w2, b2, stride=2, padding=1))
+    return npgrad.nn.cross_entropy(np.reshape(x, (len(images), -1)) @ w3 + b3, labels)
+
+
+def torch_loss(parameters: Any, images: Any, labels: Any) -> Any:
+    """The same network in torch."""
+    w1, b1, w2, b2, w3, b3 = parameters
+    f = torch.nn.functional
+    x = torch.relu(f.conv2d(images, w1, b1, padding=1))
+    x = torch.relu(f.conv2d(x, w2, b2, stride=2, padding=1))
+    return f.cross_entropy(x.reshape(len(images), -1) @ w3 + b3, labels)
+
+
+def run(record: Record) -> None:
+    from sklearn.datasets import load_digits
+
+    data = load_digits()
+    images = (data.images[:, None] / 16).astype(np.float32)
+    step = npgrad.value_and_grad(loss)
+    for copies in (1, 16):
+        many = torch.tensor(np.tile(images, (copies, 1, 1, 1)), device="cuda")
+        labels = torch.tensor(np.tile(data.target, copies), device="cuda")
+        theirs = [torch.tensor(p, device="cuda").requires_grad_() for p in parameters()]
+        ours = [taken(p.detach()) for p in theirs]
+        mine, wanted = taken(many), taken(labels)
+
+        def by_torch(many: Any = many, labels: Any = labels, theirs: Any = theirs) -> Any:
+            return torch.autograd.grad(torch_loss(theirs, many, labels), theirs)
+
+        def by_us(ours: Any = ours, mine: Any = mine, wanted: Any = wanted) -> Any:
+            return step(ours, mine, wanted)[1]
+
+        got, want = by_us(), by_torch()
+        error = max(
+            float(torch.linalg.norm(torch.as_tensor(a, device="cuda") - b) / torch.linalg.norm(b))
+            for a, b in zip(got, want, strict=True)
+        )
+        record.put(
+            operation="digits step",
+            case=f"batch {len(many)}",
+            kind="float32",
+            error=error,
+            ours=seconds([by_us]),
+            torch=seconds([by_torch]),
+        )
