@@ -70,7 +70,9 @@ def load() -> dict[str, Program]:
 
 
 def weights(value: Any) -> np.ndarray:
-    """Fixed weights that make one number of an array."""
+    """Fixed weights that make one number of an array; a number stays itself."""
+    if np.size(value) == 1:
+        return np.ones(np.shape(value))
     return np.cos(np.arange(np.size(value)) + 0.3).reshape(np.shape(value))
 
 
