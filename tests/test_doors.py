@@ -6,6 +6,7 @@ import copy
 import io
 import json
 import math
+import numbers
 import pickle
 import struct
 import warnings
@@ -150,6 +151,8 @@ def test_what_may_leave() -> None:
     assert 4.0 in x and 5.0 not in x
     assert x.argmax() == 2 and np.argsort(x).tolist() == [0, 1, 2]
     assert np.isscalar(s) and isinstance(hash(x), int)
+    assert isinstance(s, numbers.Number) and not isinstance(x, numbers.Number)
+    assert not np.isscalar(x) and not np.isscalar(x.reshape(-1))  # statsmodels' norms ask so
     assert (x == None).tolist() == [False] * 3  # noqa: E711
 
 

@@ -272,7 +272,7 @@ class GradArray:
             if top not in _OWN or asking.startswith("numpy.polynomial"):
                 held = storage(self)
                 return type(held) if backend.is_scalar(held) else backend.NDARRAY
-        return GradArray
+        return _Number if backend.is_scalar(storage(self)) else GradArray
 
     def __float__(self) -> float:
         if not recorded(self):
@@ -328,7 +328,13 @@ def _number(handle: GradArray) -> float:
     return float(plain(handle).item() if hasattr(plain(handle), "item") else plain(handle))
 
 
-numbers.Number.register(GradArray)  # np.isscalar and isinstance checks of numeric code
+class _Number(GradArray):
+    """What a scalar says its class is: np.isscalar holds for numbers, and for arrays does not."""
+
+    __slots__ = ()
+
+
+numbers.Number.register(_Number)
 
 
 def storage(handle: GradArray) -> Any:
