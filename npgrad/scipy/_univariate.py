@@ -54,6 +54,8 @@ class Distribution:
         self, name: str, shapes: tuple[str, ...], support: tuple[float, float], **formulas: Formula
     ) -> None:
         self.name = name
+        # Kept now: while wrapped code of SciPy runs, the name in scipy.stats means this stand-in.
+        self.theirs = getattr(original, name)
         self.shapes = shapes
         self.support = support
         self.discrete = "logpmf" in formulas
@@ -76,7 +78,7 @@ class Distribution:
     def __getattr__(self, method: str) -> Any:
         if method.startswith("__"):
             raise AttributeError(method)
-        theirs = getattr(getattr(original, self.name), method)
+        theirs = getattr(self.theirs, method)
         if method not in self.formulas:
             return theirs
 
@@ -161,7 +163,7 @@ class Frozen:
         if method in self.distribution.formulas:
             bound = getattr(self.distribution, method)
             return lambda x: bound(x, *self.args, **self.kwds)
-        return getattr(getattr(original, self.distribution.name)(*self.args, **self.kwds), method)
+        return getattr(self.distribution.theirs(*self.args, **self.kwds), method)
 
 
 def _alike(values: list[Any]) -> list[Any]:

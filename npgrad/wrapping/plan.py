@@ -51,7 +51,7 @@ class Patch:
             new = replacement(value)
             if new is not None and name not in known:
                 entries.append((name, value, new))
-            if first and getattr(value, "__module__", None) == module:
+            if first and written_in(value) == module:
                 for function in functions_of(value, module):
                     codes.append(function.__code__)
                     places.extend(places_in(function))
@@ -166,6 +166,14 @@ class Plan:
             if patch.size != len(patch.space):
                 patch.look()
             patch.open(opened)
+
+
+def written_in(value: Any) -> Any:
+    """The module that a value names as its own."""
+    try:
+        return getattr(value, "__module__", None)
+    except Exception:  # what stands for a package that is not installed may raise anything
+        return None
 
 
 def functions_of(value: Any, module: Any) -> Iterator[types.FunctionType]:
