@@ -58,7 +58,11 @@ def mesh_areas() -> Case:
     )
 
 
-@program("pyquaternion", "a rotated vector, by the quaternion's elements")
+@program(
+    "pyquaternion",
+    "a rotated vector, by the quaternion's elements",
+    refuses="functions of math imported by name",
+)
 def quaternion_rotation() -> Case:
     from pyquaternion import Quaternion
 
@@ -67,7 +71,11 @@ def quaternion_rotation() -> Case:
     )
 
 
-@program("spatialmath", "base: roll-pitch-yaw, skew and the exponential of a twist")
+@program(
+    "spatialmath",
+    "base: roll-pitch-yaw, skew and the exponential of a twist",
+    refuses="np.array of nested rows with recorded arrays of one element",
+)
 def twist_exponential() -> Case:
     from spatialmath import base
 
@@ -91,14 +99,22 @@ def axis_angle() -> Case:
     )
 
 
-@program("pytransform3d", "exponential coordinates of a transform")
+@program(
+    "pytransform3d",
+    "exponential coordinates of a transform",
+    refuses="math-like code inside of np.hstack",
+)
 def exponential_coordinates() -> Case:
     from pytransform3d.transformations import transform_from_exponential_coordinates as exp
 
     return Case(lambda s: exp(s, check=False), np.array([0.1, 0.4, -0.2, 0.3, -0.4, 1.1]))
 
 
-@program("skspatial", "the distance of a point from a line, by the point")
+@program(
+    "skspatial",
+    "the distance of a point from a line, by the point",
+    refuses="a subclass of ndarray",
+)
 def line_distance() -> Case:
     from skspatial.objects import Line
 
@@ -120,7 +136,11 @@ def spline_curve() -> Case:
     return Case(point, np.array([[0.0, 0.1], [1.0, 2.0], [2.0, 0.5], [3.0, 1.5]]))
 
 
-@program("splines", "a Catmull-Rom spline by its vertices")
+@program(
+    "splines",
+    "a Catmull-Rom spline by its vertices",
+    refuses="a plain matrix @ a list of recorded rows",
+)
 def catmull_rom() -> Case:
     import splines
 
@@ -130,7 +150,7 @@ def catmull_rom() -> Case:
     return Case(point, np.array([[0.0, 0.1], [1.0, 2.0], [2.0, 0.5], [3.0, 1.5]]))
 
 
-@program("bezier", "a Bezier curve's points by its nodes", refuses="compiled evaluation")
+@program("bezier", "a Bezier curve's points by its nodes")
 def bezier_curve() -> Case:
     from bezier.hazmat import curve_helpers
 
@@ -140,7 +160,7 @@ def bezier_curve() -> Case:
     )
 
 
-@program("stl", "areas of a triangle mesh by its vectors")
+@program("stl", "areas of a triangle mesh by its vectors", refuses="a structured array")
 def stl_areas() -> Case:
     from stl import mesh
 

@@ -116,20 +116,18 @@ def planned_contraction() -> Case:
 
     rng = np.random.default_rng(0)
     b, c = rng.normal(size=(3, 4)), rng.normal(size=(4, 2))
-    return Case(lambda a: opt_einsum.contract("ij,jk,kl,li->", a, b, c, a), rng.normal(size=(2, 3))[:2, :3] if False else rng.normal(size=(2, 3)) ) if False else Case(
+    return Case(
         lambda a: opt_einsum.contract("ij,jk,kl,il->i", a, b, c, a[:, :2]),
         rng.normal(size=(2, 3)),
     )
 
 
-@program("cirq", "a circuit's unitary: rotations by angle")
+@program("cirq", "the unitary of rotations about two axes, by their angles")
 def rotation_gates() -> Case:
     import cirq
 
     return Case(
-        lambda a: np.abs(
-            (cirq.unitary(cirq.rx(0.3)) @ np.array([1.0, 0.0]))[0] * np.exp(1j * a) + a
-        ),
+        lambda a: np.abs(cirq.unitary(cirq.rx(a[0])) @ cirq.unitary(cirq.ry(a[1]))),
         np.array([0.4, 1.1]),
     )
 
@@ -156,8 +154,12 @@ def gate_on_state() -> Case:
     return Case(applied, np.array([[0.3, 0.8], [-0.2, 0.5]]))
 
 
-@program("uncertainties", "nominal values with uncertainties: a formula")
+@program(
+    "uncertainties",
+    "nominal values with uncertainties: a formula",
+    refuses="functions of math, kept in a table",
+)
 def nominal_values() -> Case:
     from uncertainties import umath
 
-    return Case(lambda x: umath.sqrt.__wrapped__(x[0]) if False else x[0] ** 2 + umath.sin(x[1]), np.array([1.2, 0.7]))
+    return Case(lambda x: x[0] ** 2 + umath.sin(x[1]), np.array([1.2, 0.7]))

@@ -18,7 +18,11 @@ def squared_error_metric() -> Case:
     return Case(lambda p: mean_squared_error(TARGET, p), TARGET + 0.3)
 
 
-@program("sklearn", "metrics.r2_score by the predictions")
+@program(
+    "sklearn",
+    "metrics.r2_score by the predictions",
+    refuses="writes into a buffer of scikit-learn's array namespace",
+)
 def determination_metric() -> Case:
     from sklearn.metrics import r2_score
 
@@ -46,7 +50,11 @@ def other_kernels() -> Case:
     )
 
 
-@program("sklearn", "gaussian_process log marginal likelihood by the kernel's hyperparameters")
+@program(
+    "sklearn",
+    "gaussian_process log marginal likelihood by the kernel's hyperparameters",
+    refuses="squareform is compiled",
+)
 def process_likelihood() -> Case:
     from sklearn.gaussian_process import GaussianProcessRegressor
     from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
@@ -77,7 +85,11 @@ def process_prediction() -> Case:
     return Case(model.predict, DATA[:2] + 0.2)
 
 
-@program("sklearn", "GaussianMixture.score_samples by the samples")
+@program(
+    "sklearn",
+    "GaussianMixture.score_samples by the samples",
+    refuses="writes into a buffer of scikit-learn's array namespace",
+)
 def mixture_density() -> Case:
     from sklearn.mixture import GaussianMixture
 
@@ -108,7 +120,9 @@ def network_prediction() -> Case:
     from sklearn.neural_network import MLPRegressor
 
     with np.errstate(all="ignore"):
-        model = MLPRegressor((8,), "tanh", max_iter=400, tol=1e-2, random_state=0)
+        model = MLPRegressor(
+            hidden_layer_sizes=(8,), activation="tanh", max_iter=400, tol=1e-2, random_state=0
+        )
         model.fit(DATA, TARGET)
     return Case(model.predict, DATA[:2] + 0.1)
 
@@ -136,7 +150,11 @@ def kernel_ridge() -> Case:
     return Case(model.predict, DATA[:2] + 0.1)
 
 
-@program("sklearn", "the conditional-probability objective of t-SNE by the embedding")
+@program(
+    "sklearn",
+    "the conditional-probability objective of t-SNE by the embedding",
+    refuses="squareform is compiled",
+)
 def tsne_objective() -> Case:
     from sklearn.manifold import _t_sne
 

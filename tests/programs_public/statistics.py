@@ -57,7 +57,11 @@ def generalized_poisson_likelihood() -> Case:
     return likelihood("GeneralizedPoisson", "count", np.append(BETA, 0.1))
 
 
-@program("statsmodels", "ZeroInflatedPoisson.loglike against differences")
+@program(
+    "statsmodels",
+    "ZeroInflatedPoisson.loglike against differences",
+    refuses="writes into np.zeros_like of a plain array",
+)
 def zero_inflated_likelihood() -> Case:
     import statsmodels.api as sm
 
@@ -97,7 +101,11 @@ def cox_likelihood() -> Case:
     return Case(model.loglike, BETA[:2], exact=model.score)
 
 
-@program("statsmodels", "OrderedModel.loglike: an ordered logit")
+@program(
+    "statsmodels",
+    "OrderedModel.loglike: an ordered logit",
+    refuses="the method `dot` of a plain array",
+)
 def ordered_likelihood() -> Case:
     from statsmodels.miscmodels.ordinal_model import OrderedModel
 
@@ -143,7 +151,11 @@ def robust_norms() -> Case:
     )
 
 
-@program("statsmodels", "tsa: ARMA process autocovariance by its coefficients")
+@program(
+    "statsmodels",
+    "tsa: ARMA process autocovariance by its coefficients",
+    refuses="lfilter takes its arguments by SciPy's array namespace",
+)
 def arma_autocovariance() -> Case:
     from statsmodels.tsa.arima_process import arma_acovf
 
@@ -153,7 +165,7 @@ def arma_autocovariance() -> Case:
     )
 
 
-@program("statsmodels", "tsa.ar_model: the conditional likelihood of an autoregression")
+@program("statsmodels", "DescrStatsW: weighted deviation and mean by the weights")
 def weighted_statistics() -> Case:
     from statsmodels.stats.weightstats import DescrStatsW
 
@@ -180,9 +192,7 @@ def arch_normal() -> Case:
     from arch.univariate import Normal
 
     residuals = np.random.default_rng(0).normal(size=8)
-    return Case(
-        lambda s: Normal().loglikelihood([], residuals, s), np.linspace(0.5, 1.5, 8)
-    )
+    return Case(lambda s: Normal().loglikelihood([], residuals, s), np.linspace(0.5, 1.5, 8))
 
 
 @program("arch", "Student's t likelihood by degrees of freedom and variance")
@@ -210,9 +220,7 @@ def weibull_hazard() -> Case:
     from lifelines import WeibullFitter
 
     times = np.array([0.5, 1.2, 2.5, 4.0])
-    return Case(
-        lambda p: WeibullFitter()._cumulative_hazard(p, times), np.array([2.0, 1.4])
-    )
+    return Case(lambda p: WeibullFitter()._cumulative_hazard(p, times), np.array([2.0, 1.4]))
 
 
 @program("bayes_opt", "the upper confidence bound of an acquisition function")
@@ -220,9 +228,7 @@ def acquisition() -> Case:
     from bayes_opt.acquisition import UpperConfidenceBound
 
     acq = UpperConfidenceBound(kappa=2.0)
-    return Case(
-        lambda p: acq.base_acq(p[:3], p[3:]), np.array([0.1, 0.4, 0.7, 0.3, 0.2, 0.5])
-    )
+    return Case(lambda p: acq.base_acq(p[:3], p[3:]), np.array([0.1, 0.4, 0.7, 0.3, 0.2, 0.5]))
 
 
 @program("SALib", "the Ishigami test function of sensitivity analysis")
@@ -242,7 +248,7 @@ def sobol_g() -> Case:
     )
 
 
-@program("george", "hyperparameters: a kernel-free mean model")
+@program("george", "modeling: a mean model by its parameter vector")
 def linear_mean_model() -> Case:
     from george.modeling import Model
 
@@ -262,7 +268,11 @@ def linear_mean_model() -> Case:
     return Case(value, np.array([0.4, 1.1]))
 
 
-@program("pykrige", "variogram models by their parameters")
+@program(
+    "pykrige",
+    "variogram models by their parameters",
+    refuses="np.piecewise writes into its own buffer",
+)
 def variogram() -> Case:
     from pykrige import variogram_models as v
 

@@ -1,0 +1,65 @@
+"""Programs of public packages, unchanged: each gradient is right, or the program is refused.
+
+Those of NumPy, SciPy and scikit-learn run by default; the others with the extra `programs`
+installed and ``-m programs``. docs/programs.md says what was found.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import npgrad
+from tests.programs_public import registry
+
+LIGHT = frozenset({"numpy", "scipy", "sklearn"})
+PROGRAMS = registry.load()
+PARAMS = [
+    pytest.param(name, marks=[] if program.package in LIGHT else pytest.mark.programs)
+    for name, program in PROGRAMS.items()
+]
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # of the packages
+
+
+def gradient(program: registry.Program, case: registry.Case, weight: np.ndarray) -> np.ndarray:
+    f = npgrad.wrap(case.f, also=program.also)
+    value, found = npgrad.value_and_grad(lambda x: np.sum(weight * f(x)))(case.x.copy())
+    assert type(found) is np.ndarray and found.dtype == case.x.dtype
+    plain = np.sum(weight * case.f(case.x.copy()))
+    assert np.allclose(value, plain, rtol=1e-12, atol=1e-14)
+    return found
+
+
+@pytest.mark.parametrize("name", PARAMS)
+def test_gradient(name):
+    program = PROGRAMS[name]
+    pytest.importorskip(program.package)
+    try:
+        case = program.make()
+    except ImportError as error:  # a package that this one imports on use
+        pytest.skip(str(error))
+    before = np.array(case.f(case.x.copy()))
+    expected = registry.reference(case)
+    assert np.any(expected != 0.0), "the program must depend on its argument"
+    try:
+        found = gradient(program, case, registry.weights(before))
+    except AssertionError:
+        raise
+    except Exception:
+        if program.refuses is None:
+            raise
+    else:
+        assert registry.agrees(found, expected, case.tolerance), (found, expected)
+    assert registry.left_behind(program.also) == []
+    after = case.f(case.x.copy())
+    assert not isinstance(after, npgrad.GradArray)
+    assert np.array_equal(np.array(after), before), "the package computes something else now"
+
+
+def test_the_check_can_fail():
+    expected = np.array([1.0, 2.0])
+    assert registry.agrees(expected * (1 + 1e-7), expected, 1e-6)
+    assert not registry.agrees(expected * 1.01, expected, 1e-6)
+    assert not registry.agrees(expected * np.nan, expected, 1e-6)
+    assert not registry.agrees(expected[:1], expected, 1e-6)
