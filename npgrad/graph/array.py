@@ -271,6 +271,8 @@ class GradArray:
             top = asking.partition(".")[0]  # singledispatch asks too
             if top not in _OWN or asking.startswith("numpy.polynomial"):
                 held = storage(self)
+                if backend.on_device(held):  # a plain one is no ndarray of NumPy's either
+                    return GradArray
                 return type(held) if backend.is_scalar(held) else backend.NDARRAY
         return _Number if backend.is_scalar(storage(self)) else GradArray
 

@@ -456,7 +456,9 @@ class General(Op):
         named: dict[str, Any] = {}
         position = True
         for (name, parameter), value in zip(kinds.items(), values, strict=True):
-            if value is parameter.default or _same_plain(value, parameter.default):
+            default = parameter.default
+            usual = value is default or _same_plain(value, default)
+            if usual and (default is None or type(default) is not int):  # some need axis=-1
                 position = False
             elif position and parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
                 args.append(value)

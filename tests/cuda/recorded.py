@@ -33,13 +33,13 @@ def refusal(function: Callable[[], Any]) -> BaseException | None:
     return None
 
 
-def check_sample(sample: Sample, put: Move, get: Move, kind: type) -> str:
+def check_sample(sample: Sample, put: Move, get: Move, kind: type, dtype: str = "float64") -> str:
     """Value, gradient and tangent of a sample on the device are those of the host.
 
     Returns ``"refused"`` where the library itself refuses the call with plain arrays; a recorded
     call must then raise as well. Functions of the device's mathematics differ by roundings.
     """
-    args, f = harness.arguments(sample), harness.function(sample)
+    args, f = harness.arguments(sample, dtype), harness.function(sample)
     call = moved(sample.call, put)
 
     def on_device(*arrays: Any) -> Any:

@@ -1,0 +1,47 @@
+"""conv2d forward: the tile kernel of grad-input with a convolution's own taps and stride."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from ..launch import backend_of
+from . import conv_tile
+from .conv2d_grad_input import check, flatten, output_size, pair, run_tiles
+
+
+@functools.cache
+def problem(
+    groups: int, channels: int, outputs: int, size: Any, out_size: Any, kernel: Any, *geometry: Any
+) -> tuple[conv_tile.Problem, tuple[int, ...]]:
+    """The launch and the flat filter positions of its taps; channels are per group."""
+    stride, padding, dilation = geometry
+    taps = tuple(
+        (r * dilation[0] - padding[0], s * dilation[1] - padding[1])
+        for r in range(kernel[0])
+        for s in range(kernel[1])
+    )
+    sizes = (groups, channels, *size, outputs, *out_size, stride, taps)
+    made = conv_tile.Problem(*sizes, *out_size, (0, 0), (1, 1))
+    return flatten(made), tuple(range(len(taps)))
+
+
+def forward(
+    x: Any, w: Any, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
+) -> Any:
+    """y on the device, float32-accurate; None where no tile of the kernel fits."""
+    backend = backend_of(x)
+    stride, padding, dilation = pair(stride), pair(padding), pair(dilation)
+    kernel, size = (int(w.shape[2]), int(w.shape[3])), (int(x.shape[2]), int(x.shape[3]))
+    out_size = output_size(size, kernel, stride, padding, dilation)
+    shape = (int(x.shape[0]), int(w.shape[0]), *out_size)
+    check(x.shape, w, shape, stride, padding, dilation, groups)
+    x, w = backend.contiguous(x), backend.contiguous(w)
+    channels, outputs = int(w.shape[1]), int(w.shape[0]) // groups
+    if not x.size or not w.size or not backend.aligned(x, w):
+        return None
+    p, flat = problem(groups, channels, outputs, size, out_size, kernel, stride, padding, dilation)
+    y = backend.empty(shape, np.float32)
+    return y if run_tiles(backend, p, flat, x, w, y, shape[0], False, "tf32x3") else None
