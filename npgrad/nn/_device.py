@@ -145,7 +145,7 @@ def log_softmax_grad(g: Array, y: Array) -> Array:
 
 
 def conv2d(x: Array, w: Array, geometry: Any) -> Array:
-    """The tile kernel in float32; otherwise patches unrolled and one product of matrices a group."""
+    """The tile kernel in float32; otherwise patches unrolled and a product of matrices a group."""
     module = _kernel("conv2d", x, w) if _even(geometry) else None
     if module is not None:
         y = module.forward(x, w, *_options(geometry, (geometry.top, geometry.left)))

@@ -23,8 +23,21 @@ def problem(
         for r in range(kernel[0])
         for s in range(kernel[1])
     )
-    sizes = (groups, channels, *size, outputs, *out_size, stride, taps)
-    made = conv_tile.Problem(*sizes, *out_size, (0, 0), (1, 1))
+    made = conv_tile.Problem(
+        groups=groups,
+        channels=channels,
+        height=size[0],
+        width=size[1],
+        out_channels=outputs,
+        rows=out_size[0],
+        columns=out_size[1],
+        stride=stride,
+        taps=taps,
+        out_height=out_size[0],
+        out_width=out_size[1],
+        out_start=(0, 0),
+        out_step=(1, 1),
+    )
     return flatten(made), tuple(range(len(taps)))
 
 
