@@ -23,7 +23,7 @@ class Mode(NamedTuple):
 
 
 EVERYDAY = Mode()
-WRAPPED: ContextVar[bool] = ContextVar("npgrad_wrapped", default=False)  # inside a wrapped call
+WRAPPED: ContextVar[Any] = ContextVar("npgrad_wrapped", default=False)  # true in a wrapped call
 MODE: ContextVar[Mode | None] = ContextVar("npgrad_mode", default=None)
 
 

@@ -5,14 +5,25 @@ from __future__ import annotations
 import sys
 import types
 from collections.abc import Sequence
-from contextvars import ContextVar
 from importlib.machinery import ModuleSpec, PathFinder
-from typing import Any
+from typing import Any, NamedTuple
 
 from npgrad.graph.modes import WRAPPED
 
-# The plan and the open patches of the wrapped call that this context is in, and of outer ones.
-OPEN: ContextVar[Any] = ContextVar("npgrad_wrapped_open", default=None)
+
+class Call(NamedTuple):
+    """What `WRAPPED` holds during a wrapped call: its plan, its open patches, what it is in."""
+
+    plan: Any
+    opened: list[Any]
+    outer: Any
+
+
+class Importing(Call):
+    """The same while a module is imported: makers are NumPy's, imports are still watched."""
+
+    def __bool__(self) -> bool:
+        return False
 
 
 class Watch:
@@ -23,12 +34,11 @@ class Watch:
         name: str, path: Sequence[str] | None = None, target: types.ModuleType | None = None
     ) -> ModuleSpec | None:
         """The usual spec of a module that a wrapped call imports."""
-        now = OPEN.get()
-        while now is not None and not now[0].covers(name):
-            now = now[2]
-        if now is None:
+        now = WRAPPED.get()
+        while isinstance(now, Call) and not now.plan.covers(name):
+            now = now.outer
+        if not isinstance(now, Call):
             return None
-        plan, opened, _ = now
         spec = PathFinder.find_spec(name, path, target)
         if spec is None or spec.loader is None:
             return spec
@@ -36,13 +46,13 @@ class Watch:
         execute = loader.exec_module
 
         def exec_module(module: types.ModuleType) -> None:
-            token = WRAPPED.set(False)  # a module's own constants are plain
+            token = WRAPPED.set(Importing(*now))  # a module's own constants are plain
             try:
                 del loader.exec_module
                 execute(module)
             finally:
                 WRAPPED.reset(token)
-            plan.adopt(module, opened)
+            now.plan.adopt(module, now.opened)
 
         loader.exec_module = exec_module
         return spec

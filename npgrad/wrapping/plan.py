@@ -35,7 +35,7 @@ class Patch:
     def __init__(self, space: dict[str, Any]) -> None:
         self.space = space
         self.size = -1  # how many names it held when it was last looked at
-        self.users = 0
+        self.users: set[int] = set()  # the calls that use it, by the identity of their lists
         self.entries: list[Entry] = []
         self.places: list[Place] = []
 
@@ -76,14 +76,15 @@ class Patch:
     def open(self, opened: list[Patch]) -> None:
         """One more call uses these names; noted first, so that an interrupt undoes it."""
         opened.append(self)
-        self.users += 1
-        if self.users == 1:
+        first = not self.users
+        self.users.add(id(opened))
+        if first:
             self.put(self.entries, self.places)
 
-    def close(self) -> None:
-        """One call less uses them."""
-        self.users -= 1
-        if self.users == 0:
+    def close(self, opened: list[Patch]) -> None:
+        """A call uses them no longer; it may say so twice."""
+        self.users.discard(id(opened))
+        if not self.users:
             self.restore()
 
     def restore(self) -> None:
@@ -155,8 +156,8 @@ class Plan:
     def leave(opened: list[Patch]) -> None:
         """Put NumPy's own back where the last call leaves."""
         with LOCK:
-            while opened:
-                opened.pop().close()
+            for patch in opened:
+                patch.close(opened)
 
     def adopt(self, module: types.ModuleType, opened: list[Patch]) -> None:
         """`module` was imported inside of a wrapped call."""

@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from npgrad.transforms import grad as _grad
-from npgrad.wrapping.imports import OPEN, install
+from npgrad.wrapping.imports import Call, install
 from npgrad.wrapping.makers import ACTIVE
 from npgrad.wrapping.plan import Plan, plan_for
 
@@ -98,16 +98,19 @@ def wrapped(f: Callable[..., Any], plan: Plan) -> Callable[..., Any]:
         if _DISABLED.get():
             return f(*args, **kwargs)
         opened: list[Any] = []  # the patches of this call; those of modules that it imports join
-        outer = OPEN.get()
-        token = ACTIVE.set(True)
-        watch = OPEN.set((plan, opened, outer))
+        outer = ACTIVE.get()
         try:
-            enter(opened)
-            return f(*args, **kwargs)
-        finally:
+            try:
+                ACTIVE.set(Call(plan, opened, outer))
+                enter(opened)
+                return f(*args, **kwargs)
+            finally:
+                leave(opened)
+                ACTIVE.set(outer)
+        except BaseException:  # once more: the lines above may be what was interrupted
             leave(opened)
-            OPEN.reset(watch)
-            ACTIVE.reset(token)
+            ACTIVE.set(outer)
+            raise
 
     return call
 
