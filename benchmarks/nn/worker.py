@@ -2,7 +2,7 @@
 
 A request is ``case mode seconds``; the answer a JSON list with one ``[wall, processor]`` a run, in
 nanoseconds; processor time is that of all threads. Modes are
-``backward`` (the pull alone, of one recording), ``both`` (a new recording and its pull) and
+``backward`` (that alone, of one recording), ``both`` (a new recording and its backward) and
 ``memory`` (bytes that the resident set rose by, at most, during one of both).
 """
 
@@ -28,12 +28,14 @@ def ours(case: Case) -> tuple[Callable[[], Any], Callable[[], Any]]:
     rng = np.random.default_rng(zlib.crc32(case.name.encode()))
     arrays, constants = case.arrays(rng), case.constants(rng)
 
-    def f(*arrays: Any) -> Any:
-        return case.ours(npgrad.nn, np, *arrays, *constants)
+    leaves = [npgrad.array(x) for x in arrays]  # made once, as torch's are
 
-    out, pull = npgrad.vjp(f, *arrays)
+    def f() -> Any:
+        return case.ours(npgrad.nn, np, *leaves, *constants)
+
+    out = f()
     g = rng.normal(size=out.shape).astype(out.dtype)
-    return lambda: pull(g), lambda: npgrad.vjp(f, *arrays)[1](g)
+    return lambda: out.backward(g, retain_graph=True), lambda: f().backward(g)
 
 
 def theirs(case: Case) -> tuple[Callable[[], Any], Callable[[], Any]]:

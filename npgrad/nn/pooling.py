@@ -55,7 +55,7 @@ def _unwindowed(dy: Any, window: Window, extent: Shape) -> Any:
 def _shares(x: Any, y: Any, window: Window) -> Any:
     """What part of its window's cotangent each place gets: 1 / ties, or 0."""
     x, y = (value(v) if type(v) is GradArray else v for v in (x, y))
-    ties = kernels.windowed(x, window, -np.inf) == y
+    ties = kernels.windowed(x, window, np.nan) == y  # padding ties with nothing
     return ties / np.maximum(np.sum(ties, axis=0), 1).astype(y.dtype)
 
 
