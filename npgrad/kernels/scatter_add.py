@@ -37,35 +37,58 @@ def scatter_rows_reference(g: Array, index: Array, n: int) -> Array:
     return out
 
 
+@njit()
+def _wrapped(start, stop, n, index, out, wrong):  # type: ignore[no-untyped-def]
+    """Negative indices counted from the end; ``wrong[0]`` is set where one is out of range."""
+    index, out = index[start:stop], out[start:stop]
+    low = high = 0
+    for k in range(index.size):
+        i = index[k]
+        low = min(low, i)
+        high = max(high, i)
+        out[k] = i + n if i < 0 else i
+    if low < -n or high >= n:
+        wrong[0] = True
+
+
 def check_index(index: Array, n: int, axis: int = 0) -> Array:
-    """`index` as contiguous intp, known to lie in ``-n <= index < n``; else OutOfRange."""
+    """`index` as the kernels read it, if it lies in ``-n <= index < n``; else OutOfRange.
+
+    A new contiguous array of its shape, negative entries counted from the end. It is unsigned, for
+    Numba looks for negative indices a second time, and of four bytes where those are enough: two
+    million columns of a (2000, 1000) array are added to in 60 % of the time that int64 takes.
+    """
     index = np.asarray(index)
     if index.dtype.kind not in "iu":
         if index.size:
             raise OutOfRange(f"an index must be of integer dtype, not {index.dtype}")
         index = index.astype(np.intp)
+    kind = np.uint32 if n <= 1 << 31 else np.uint64
+    if index.size >= SMALL and index.dtype == np.int64 and available():
+        out, wrong = np.empty(index.shape, kind), np.zeros(1, np.bool_)
+        flat = np.ascontiguousarray(index).reshape(-1)
+        spread(_wrapped, flat.size, 0.5, n, flat, out.reshape(-1), wrong)
+        if not wrong[0]:
+            return out
     if index.size:
         low, high = int(index.min()), int(index.max())
         if low < -n or high >= n:
             worst = low if low < -n else high
             raise OutOfRange(f"index {worst} is out of bounds for axis {axis} with size {n}")
-    return np.ascontiguousarray(index, np.intp)
+        if low < 0:
+            index = np.where(index < 0, index.astype(np.int64) + n, index)
+    return index.astype(kind, order="C")
 
 
 @njit()
 def _flat(g, index, out):  # type: ignore[no-untyped-def]
     """One number an index; four equal neighbours are summed before they are stored."""
-    n = out.size
     m = index.size
     for k in range(0, m - 3, 4):
         i0 = index[k]
         i1 = index[k + 1]
         i2 = index[k + 2]
         i3 = index[k + 3]
-        i0 += n if i0 < 0 else 0
-        i1 += n if i1 < 0 else 0
-        i2 += n if i2 < 0 else 0
-        i3 += n if i3 < 0 else 0
         if i0 == i1 and i0 == i2 and i0 == i3:
             out[i0] += (g[k] + g[k + 1]) + (g[k + 2] + g[k + 3])
         else:
@@ -75,36 +98,30 @@ def _flat(g, index, out):  # type: ignore[no-untyped-def]
             out[i3] += g[k + 3]
     for k in range(m - m % 4, m):
         i = index[k]
-        i += n if i < 0 else 0
         out[i] += g[k]
 
 
 @njit()
 def _flat_four(g, index, out):  # type: ignore[no-untyped-def]
     """Quarters of the indices into four rows of `out`: neighbouring additions are independent."""
-    n = out.shape[1]
     m = index.size // 4
     for k in range(m):
         for way in range(4):
             i = index[k + way * m]
-            i += n if i < 0 else 0
             out[way, i] += g[k + way * m]
     for k in range(4 * m, index.size):
         i = index[k]
-        i += n if i < 0 else 0
         out[0, i] += g[k]
 
 
 @njit()
 def _columns(start, stop, block, g, index, out):  # type: ignore[no-untyped-def]
     """The column blocks ``start <= b < stop``, `block` columns each, of all rows."""
-    n, width = out.shape
+    width = out.shape[1]
     first = start * block
     last = min(stop * block, width)
     for k in range(index.size):
         i = index[k]
-        if i < 0:
-            i += n
         row = out[i, first:last]
         add = g[k, first:last]
         for j in range(row.size):

@@ -5,7 +5,7 @@
 
 and rows picked or added along any axis by one index. Threads divide the outer axis or, where there
 is one outer slab only, the inner columns; each output entry belongs to one thread, so results do
-not depend on their number.
+not depend on their number. Kernels read indices as `check_index` gives them: not negative.
 """
 
 from __future__ import annotations
@@ -49,7 +49,6 @@ def add_rows_reference(out: Array, index: Array, g: Array, axis: int) -> None:
 @njit()
 def _along(start, stop, block, blocks, index, g, out):  # type: ignore[no-untyped-def]
     """Items ``start <= outer blocks + inner < stop`` of three-dimensional arrays."""
-    n = out.shape[1]
     for item in range(start, stop):
         a = item // blocks
         first = (item % blocks) * block
@@ -60,14 +59,12 @@ def _along(start, stop, block, blocks, index, g, out):  # type: ignore[no-untype
             to = out[a, :, first:last]
             for b in range(add.size):
                 i = places[b]
-                i += n if i < 0 else 0
                 to[i, b] += add[b]
 
 
 @njit()
 def _along_last(start, stop, index, g, out):  # type: ignore[no-untyped-def]
     """The same for rows of two-dimensional arrays; four equal neighbours are summed first."""
-    n = out.shape[1]
     m = g.shape[1]
     for a in range(start, stop):
         to = out[a]
@@ -78,10 +75,6 @@ def _along_last(start, stop, index, g, out):  # type: ignore[no-untyped-def]
             i1 = places[k + 1]
             i2 = places[k + 2]
             i3 = places[k + 3]
-            i0 += n if i0 < 0 else 0
-            i1 += n if i1 < 0 else 0
-            i2 += n if i2 < 0 else 0
-            i3 += n if i3 < 0 else 0
             if i0 == i1 and i0 == i2 and i0 == i3:
                 to[i0] += (add[k] + add[k + 1]) + (add[k + 2] + add[k + 3])
             else:
@@ -91,18 +84,15 @@ def _along_last(start, stop, index, g, out):  # type: ignore[no-untyped-def]
                 to[i3] += add[k + 3]
         for k in range(m - m % 4, m):
             i = places[k]
-            i += n if i < 0 else 0
             to[i] += add[k]
 
 
 @njit()
 def _slabs(start, stop, index, g, out):  # type: ignore[no-untyped-def]
     """Slabs ``start <= a < stop``: ``out[a, index[k]] += g[a, k]``."""
-    n = out.shape[1]
     for a in range(start, stop):
         for k in range(index.size):
             i = index[k]
-            i += n if i < 0 else 0
             to = out[a, i]
             add = g[a, k]
             for b in range(add.size):
@@ -112,21 +102,18 @@ def _slabs(start, stop, index, g, out):  # type: ignore[no-untyped-def]
 @njit()
 def _pick_last(start, stop, index, x, out):  # type: ignore[no-untyped-def]
     """Rows ``start <= a < stop`` of two-dimensional arrays."""
-    n = x.shape[1]
     for a in range(start, stop):
         row = x[a]
         places = index[a]
         to = out[a]
         for k in range(to.size):
             i = places[k]
-            i += n if i < 0 else 0
             to[k] = row[i]
 
 
 @njit()
 def _pick(start, stop, index, x, out):  # type: ignore[no-untyped-def]
     """Items ``start <= outer m + k < stop`` of three-dimensional arrays."""
-    n = x.shape[1]
     m = out.shape[1]
     for item in range(start, stop):
         a = item // m
@@ -136,20 +123,17 @@ def _pick(start, stop, index, x, out):  # type: ignore[no-untyped-def]
         to = out[a, k]
         for b in range(to.size):
             i = places[b]
-            i += n if i < 0 else 0
             to[b] = slab[i, b]
 
 
 @njit()
 def _pick_rows(start, stop, index, x, out):  # type: ignore[no-untyped-def]
     """Items ``start <= outer m + k < stop``: whole rows."""
-    n = x.shape[1]
     m = index.size
     for item in range(start, stop):
         a = item // m
         k = item % m
         i = index[k]
-        i += n if i < 0 else 0
         row = x[a, i]
         to = out[a, k]
         for b in range(to.size):
@@ -162,12 +146,12 @@ def _three(shape: Shape, axis: int) -> Shape:
 
 
 def _check(out: Array, index: Array, axis: int) -> Array:
-    """`index` as intp of its own shape, in range."""
-    return check_index(index, out.shape[axis], axis).reshape(np.shape(index))
+    """`index` as the kernels read it."""
+    return check_index(index, out.shape[axis], axis)
 
 
 def take_along(x: Array, index: Array, axis: int) -> Array:
-    """``np.take_along_axis`` for an `index` in range whose other axes are those of x."""
+    """``np.take_along_axis`` for an `index` as `check_index` gives it."""
     others = x.shape[:axis] + x.shape[axis + 1 :]
     if others != index.shape[:axis] + index.shape[axis + 1 :] or not usable(x) or not index.size:
         return np.take_along_axis(x, index, axis)
@@ -183,7 +167,7 @@ def take_along(x: Array, index: Array, axis: int) -> Array:
 
 
 def take_rows(x: Array, index: Array, axis: int) -> Array:
-    """``np.take`` along `axis` for a one-dimensional `index` in range."""
+    """``np.take`` along `axis` for a one-dimensional `index` as `check_index` gives it."""
     if not usable(x) or not index.size:
         return np.take(x, index, axis=axis)
     a, _, b = _three(x.shape, axis)
@@ -198,7 +182,7 @@ def take_rows(x: Array, index: Array, axis: int) -> Array:
 def add_along(out: Array, index: Array, g: Array, axis: int, checked: bool = False) -> None:
     """Add `g` into `out` (contiguous, the caller's own) along `axis`, by an index of g's shape.
 
-    `out` has the shape of `g` but along `axis`. `checked` says that `index` is intp and in range.
+    `out` has the shape of `g` but along `axis`. `checked`: `index` comes from `check_index`.
     """
     if not checked:
         index = _check(out, index, axis)

@@ -26,6 +26,17 @@ Shape = tuple[int, ...]
 __all__ = ["cat", "gather", "index_add", "index_select", "narrow", "scatter_add"]
 
 
+class _Index:
+    """A checked index: nobody writes to its array, so it is recorded without a copy."""
+
+    __slots__ = ("array", "shape", "size")
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+        self.shape = array.shape
+        self.size = array.size
+
+
 def _copied(x: Any, src: Any) -> Any:
     """A contiguous copy of `x` that can hold `src`."""
     if backend.on_device(x) or backend.on_device(src):
@@ -35,9 +46,9 @@ def _copied(x: Any, src: Any) -> Any:
 
 def _add_rows(out: Any, index: Any, src: Any, axis: int) -> None:
     if backend.on_device(out):
-        _device.add_rows(out, index, src, axis)
+        _device.add_rows(out, index.array, src, axis)
     else:
-        kernels.add_rows(out, index, src, axis, checked=True)
+        kernels.add_rows(out, index.array, src, axis, checked=True)
 
 
 def _covered(index: Any, axis: int) -> tuple[slice, ...]:
@@ -47,7 +58,7 @@ def _covered(index: Any, axis: int) -> tuple[slice, ...]:
 
 @operation("index_select")
 def _rows(x: Any, index: Any, axis: int) -> Any:
-    return routed(kernels.take_rows, _device.take_rows)(x, index, axis)
+    return routed(kernels.take_rows, _device.take_rows)(x, index.array, axis)
 
 
 @operation("index_add")
@@ -68,19 +79,19 @@ def _rows_into(dy: Any, index: Any, axis: int, extent: Shape) -> Any:
 def _gather(x: Any, index: Any, axis: int) -> Any:
     part = x[_covered(index, axis)]
     run = routed(kernels.take_along, _device.take_along)
-    return run(x if part.shape == x.shape else part, index, axis)
+    return run(x if part.shape == x.shape else part, index.array, axis)
 
 
 def _add_along(out: Any, index: Any, src: Any, axis: int) -> Any:
     """Add into the part of `out` that `index` covers."""
     if backend.on_device(out):
-        _device.add_along(out, index, src, axis)
+        _device.add_along(out, index.array, src, axis)
         return out
     part = out[_covered(index, axis)]
     if part.shape == out.shape:
-        kernels.add_along(out, index, src, axis, checked=True)
+        kernels.add_along(out, index.array, src, axis, checked=True)
     else:
-        kernels.add_along_reference(part, index, src, axis)
+        kernels.add_along_reference(part, index.array, src, axis)
     return out
 
 
@@ -125,12 +136,20 @@ linear(
 # -- public ----------------------------------------------------------------------------------------
 
 
+def _checked(index: Any, x: Any, axis: int) -> _Index:
+    length = shape_of(x)[axis]
+    if backend.on_device(index):
+        return _Index(_device.checked_index(index, length, axis))
+    checked = check_index(index, length, axis)
+    return _Index(checked.astype(np.int64) if backend.on_device(x) else checked)
+
+
 def _one_index(name: str, x: Any, index: Any, axis: int) -> Any:
     """A checked one-dimensional index."""
     index = as_index(index)
     if index.ndim != 1:
         raise wrong_shape(name, "index", index.shape, "one dimension")
-    return routed(check_index, _device.checked_index)(index, shape_of(x)[axis], axis)
+    return _checked(index, x, axis)
 
 
 def _full_index(name: str, x: Any, index: Any, axis: int) -> Any:
@@ -140,8 +159,7 @@ def _full_index(name: str, x: Any, index: Any, axis: int) -> Any:
     if index.ndim != len(shape) or any(index.shape[k] > shape[k] for k in short):
         wanted = f"{len(shape)} axes, none but axis {axis} longer than in x {shape}"
         raise wrong_shape(name, "index", index.shape, wanted)
-    checked = routed(check_index, _device.checked_index)(index, shape[axis], axis)
-    return checked.reshape(index.shape)
+    return _checked(index, x, axis)
 
 
 def index_select(x: Any, axis: int, index: Any) -> Any:
