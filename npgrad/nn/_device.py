@@ -238,6 +238,7 @@ def take_along(x: Array, index: Array, axis: int) -> Array:
 
 def add_rows(out: Array, index: Array, source: Array, axis: int) -> None:
     """``out[.., index[i], ..] += source[.., i, ..]`` along `axis`."""
+    index = backend.library(out).asarray(index)  # a host index, as CuPy takes one
     module = _kernel("index_add", out, source)
     if module is None or not out.flags.c_contiguous:
         place = (slice(None),) * axis + (index,)
@@ -253,6 +254,7 @@ def add_rows(out: Array, index: Array, source: Array, axis: int) -> None:
 
 def add_along(out: Array, index: Array, source: Array, axis: int) -> None:
     """``out[.., index[.., k, ..], ..] += source[.., k, ..]`` along `axis`."""
+    index = backend.library(out).asarray(index)  # a host index, as CuPy takes one
     module = _kernel("gather", out, source) if index.shape == source.shape else None
     fits = all(n == m for k, (n, m) in enumerate(zip(index.shape, out.shape)) if k != axis)  # noqa: B905
     if module is not None and fits:

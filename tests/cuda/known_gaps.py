@@ -24,7 +24,6 @@ KNOWN_GAPS = {
     "np.append to plain": "raises: a host array that the function, its rule or the sample makes meets the device's",
     "np.arange like": "raises: a host array that the function, its rule or the sample makes meets the device's",
     "np.arange like written": "raises: a host array that the function, its rule or the sample makes meets the device's",
-    "np.arange stop": "raises: a host array that the function, its rule or the sample makes meets the device's",
     "np.arctan2 one constant": "raises: a host array that the function, its rule or the sample makes meets the device's",
     "np.array like ndmin": "raises: a host array that the function, its rule or the sample makes meets the device's",
     "np.array like written": "raises: a host array that the function, its rule or the sample makes meets the device's",
@@ -77,6 +76,5 @@ KNOWN_GAPS = {
     "np.select first wins": "raises: a host array that the function, its rule or the sample makes meets the device's",
     "np.tensordot all": "raises: a host array that the function, its rule or the sample makes meets the device's",
     "np.zeros like written": "raises: a host array that the function, its rule or the sample makes meets the device's",
-    "numpy.polynomial polyval": "raises: a host array that the function, its rule or the sample makes meets the device's",
     "softplus": "raises: a host array that the function, its rule or the sample makes meets the device's",
 }
