@@ -66,6 +66,7 @@ class Rule:
         "_vjps",
         "batched",
         "body",
+        "both",
         "compiled",
         "fresh",
         "fun",
@@ -113,6 +114,7 @@ class Rule:
         self.view = view
         self.risky = risky
         self.in_place: dict[str, tuple[Any, str] | None] = {}
+        self.both: Function | None = None  # see `elementwise`
         self.run: Function | None = None  # see `computed_by`
         self.fresh = False  # makes a new buffer: constant whatever it was given
         self.compiled: Any = None  # filled by the graph on first use
@@ -254,6 +256,7 @@ def elementwise(
     holomorphic: bool = True,
     risky: bool = False,
     in_place: tuple[tuple[Any, str] | None, ...] = (),
+    both: Function | None = None,
 ) -> Rule:
     """Decide a ufunc of one output.
 
@@ -275,6 +278,9 @@ def elementwise(
     in_place : tuple, optional
         For each input, where its rule is one ufunc of g and one kept array: that ufunc and the
         name, ``(np.multiply, "x2")``. A large cotangent that is needed no more is then overwritten.
+    both : callable, optional
+        ``both(g, ...)``: the cotangents of both inputs in one pass, where `g` may be overwritten
+        (and be one of them); None where it does not apply, and `rules` do the work.
     """
     if ufunc.nin != len(rules):
         raise TypeError(f"{ufunc.__name__} has {ufunc.nin} inputs, {len(rules)} rules were given")
@@ -292,6 +298,7 @@ def elementwise(
         )
     )
     rule.in_place = dict(zip(names, in_place, strict=False))
+    rule.both = both
     return rule
 
 

@@ -109,6 +109,9 @@ class Backward:
         self.depth = 0  # of views of views whose regions are looked up
         self.cotangents: dict[int, Any] = {}
         self.owned: set[int] = set()
+        self.looked: set[int] = set()  # finite as far as a second sweep could tell, see `_look`
+        self.suspect = False
+        self.array: Any = None  # hands a cotangent to `_leaf`, which counts who else refers to it
         self.aliased: set[int] = set()
         self.leaves: dict[int, tuple[Node, Any]] = {}
 
@@ -136,6 +139,8 @@ class Backward:
         """Add a conforming `value`; `fresh` says that its buffer is ours."""
         key = node.id
         old = self.cotangents.get(key)
+        if old is not None and self.looked:
+            self.looked.discard(key)
         if old is None:
             self.cotangents[key] = value
             if fresh and not self.record:
@@ -176,6 +181,7 @@ class Backward:
     def buffer(self, node: Node) -> Any:
         """An owned buffer for the cotangent of `node`, holding what arrived so far."""
         key = node.id
+        self.looked.discard(key)
         have = self.cotangents.get(key)
         if have is not None and key in self.owned and not backend.is_scalar(have):
             return have
@@ -229,6 +235,7 @@ class Backward:
     def hand_on(self, node: Node, buffer: Any) -> None:
         """Make `buffer` the cotangent of `node`, with what arrived there before added."""
         key = node.id
+        self.looked.discard(key)
         have = self.cotangents.get(key)
         if have is not None:
             if self.record:
@@ -315,6 +322,7 @@ class Backward:
     def _stretch(self, order: list[Node], stop: int, begin: int) -> int:
         """Sweep ``order[begin:stop]``, or the end of it; returns where the stretch begins."""
         cotangents, owned, pending = self.cotangents, self.owned, self.cotangents.get
+        looked = self.looked
         record = self.record
         simple = not record and not self.batch and self.active is None and not self.careful
         entries = 0
@@ -363,13 +371,17 @@ class Backward:
                         node.dtype is FLOAT or (node.dtype is not None and node.dtype.kind != "c")
                     ):
                         quick = op.quick
-                        mine = op.reuse is not None and key in owned
+                        mine = op.overwrites and key in owned
+                        last = quick[-1] if op.reuse is not None and mine else None
+                        seen = key in looked
                         if len(kept) > op.width:
                             verify(node, kept)
+                        if mine and op.both is not None:
+                            quick = op.both(g, kept) or quick
                         for back, parent in zip(quick, node.parents):  # noqa: B905
                             if parent is None:
                                 continue
-                            if mine and back is quick[-1]:
+                            if back is last:
                                 value = self._overwritten(op, g, kept)
                             else:
                                 value = back(g, kept, parent)
@@ -389,12 +401,17 @@ class Backward:
                                 ours = mine if value is g else _owns(value, g)
                                 self.accumulate(parent, value, size >= TINY and ours)
                                 entries += size
+                                if size > MUCH and (
+                                    size > 8 * g.size or (len(quick) > 1 and not op.risky)
+                                ):
+                                    self._look(key, value, None if seen else g)
+                                    seen = True
                         continue
                     elif op is GETITEM and key not in self.aliased:
                         parent, index = node.parents[0], kept[0]
                         if type(index) is slice or is_basic(index):
                             buffer = pending(parent.id)
-                            if buffer is None or parent.id not in owned:
+                            if buffer is None or parent.id not in owned or looked:
                                 buffer = self.buffer(parent)
                             area = buffer[index]
                             if type(area) is backend.NDARRAY or not backend.is_scalar(area):
@@ -403,7 +420,9 @@ class Backward:
                                 buffer[index] = area + g
                             continue
                 if type(op) is Leaf:
-                    self._leaf(node, g)
+                    self.array = g
+                    g = value = None
+                    self._leaf(node)
                     continue
                 if key in self.aliased:
                     self.aliased.discard(key)
@@ -440,17 +459,32 @@ class Backward:
 
         What was in flight at the start of the stretch was looked at then, and not written to since.
         """
+        if self.suspect:
+            return False
         cotangents, leaves = start
         for key, g in self.cotangents.items():
-            if g is cotangents.get(key):
+            if g is cotangents.get(key) or key in self.looked:
                 continue
             for part in g if type(g) is list else (g,):
                 if part is not None and not backend.finite(_plain(part)):
                     return False
         for key, found in self.leaves.items():
-            if found is not leaves.get(key) and not backend.finite(_plain(found[1])):
+            if found is leaves.get(key) or key in self.looked:
+                continue
+            if not backend.finite(_plain(found[1])):
                 return False
         return True
+
+    def _look(self, key: int, value: Any, g: Any) -> None:
+        """Look at `g` in place of the larger or several values that an operation made of it.
+
+        A second sweep changes what risky rules make of a zero, and nothing else. So where `g` is
+        finite the `value` of any other operation is right, and need not be read once more.
+        """
+        if self.cotangents.get(key) is value:
+            self.looked.add(key)
+        if g is not None and not backend.finite(_plain(g)):
+            self.suspect = True
 
     def _checkpoint(self) -> State:
         """What is in flight; none of it will be added into in place from here on."""
@@ -464,16 +498,21 @@ class Backward:
     def _restore(self, start: State) -> None:
         self.cotangents, self.leaves = start
         self.owned.clear()
+        self.looked.clear()
 
-    def _leaf(self, node: Node, g: Any) -> None:
+    def _leaf(self, node: Node) -> None:
+        """Keep ``self.array`` as the gradient of `node`; a copy, if anybody else refers to it."""
+        g = self.array
         if node.parents:  # it stands for a value of an outer differentiation
             parent = node.parents[0]
             if parent is not None and self.wants(parent):
                 self.accumulate(parent, g, False)
-        if node.id in self.owned or self.record:
-            self.leaves[node.id] = (node, g)
-        else:
-            self.leaves[node.id] = (node, backend.snapshot_any(g))
+        ours = node.id in self.owned or self.record
+        if not ours:
+            g = None
+            ours = backend.exclusive(self)
+        g, self.array = self.array, None
+        self.leaves[node.id] = (node, g if ours else backend.snapshot_any(g))
 
     like: Any = None
     _current_owned = False

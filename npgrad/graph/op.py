@@ -43,6 +43,8 @@ class Op:
     single: Callable[..., Any] | None = None
     quick: tuple[Pull | None, ...] | None = None
     reuse: tuple[Any, int] | None = None
+    both: Callable[[Any, tuple[Any, ...]], tuple[Pull, ...] | None] | None = None
+    overwrites = False
     width = 1 << 30  # entries of ``kept`` beyond the width are guards of plain operands
     holomorphic = True
 
@@ -66,6 +68,20 @@ class Op:
     def push(self, walk: Any, node: Node, tangents: list[Any], kept: tuple[Any, ...]) -> Any:
         """The tangent of the output; None in `tangents` is zero."""
         raise NotImplementedError
+
+
+def _together(function: Callable[..., Any], place: dict[str, int]) -> Any:
+    """``(g, kept) -> two rules that hand out what `function` made``, or None where it cannot."""
+    places = [place[name] for name in rule_parameters(function)]
+
+    def both(g: Any, kept: tuple[Any, ...]) -> tuple[Pull, Pull] | None:
+        made = function(g, *[kept[i] for i in places])
+        if made is None:
+            return None
+        first, second = made
+        return lambda g, kept, parent: first, lambda g, kept, parent: second
+
+    return both
 
 
 def _lifted(value: Any, node: Node | None) -> Any:
@@ -126,6 +142,9 @@ class Variant(Op):
         # (ufunc, place in kept) of the last recorded input, if its rule may overwrite g
         last = rule.in_place.get(names[recorded[-1]])
         self.reuse = (last[0], where[last[1]]) if last is not None else None
+        if rule.both is not None and len(recorded) == base.nin == 2:
+            self.both = _together(rule.both, where)
+        self.overwrites = self.reuse is not None or self.both is not None
         if len(recorded) == 1:
             alone = functions[0]
             assert alone is not None

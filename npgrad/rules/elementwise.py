@@ -65,12 +65,19 @@ def divisor(g: Any, x2: Any, y: Any, shape: Any) -> Any:
     return -g * y / x2 if kernels is None else kernels.divisor(g, y, x2)
 
 
+def quotient(g: Any, x2: Any, y: Any) -> Any:
+    """Both cotangents of a quotient in one pass."""
+    kernels = one_pass(g, y, x2)
+    return None if kernels is None else kernels.quotient(g, y, x2)
+
+
 elementwise(
     np.divide,
     lambda g, x2: g / x2,
     divisor,
     risky=True,
     in_place=((np.divide, "x2"), None),
+    both=quotient,
 )
 elementwise(np.negative, lambda g: -g)
 elementwise(np.positive, lambda g: g)

@@ -189,14 +189,25 @@ def smaller(g: Any, x1: Any, x2: Any) -> Any:
     return larger(g, x2, x1)
 
 
+def divided(g: Any, x1: Any, x2: Any) -> Any:
+    """`larger` and `smaller` in one pass."""
+    kernels = one_pass(g, x1, x2)
+    return None if kernels is None else kernels.divided(g, x1, x2)
+
+
+def divided_other(g: Any, x1: Any, x2: Any) -> Any:
+    """`smaller` and `larger` in one pass."""
+    return divided(g, x2, x1)
+
+
 def taken(g: Any, x1: Any, x2: Any, y: Any) -> Any:
     """`g` where y is x1, half of it where y is x2 as well: right where the other one is NaN."""
     ties = x1 == x2
     return pick(x1 == y, np.where(ties, 0.5 * g, g) if any_of(ties) else g)
 
 
-elementwise(np.maximum, larger, smaller)
-elementwise(np.minimum, smaller, larger)
+elementwise(np.maximum, larger, smaller, both=divided)
+elementwise(np.minimum, smaller, larger, both=divided_other)
 for name in ("fmax", "fmin"):
     elementwise(getattr(np, name), taken, lambda g, x1, x2, y: taken(g, x2, x1, y))
 

@@ -31,6 +31,16 @@ def test_kernels_equal_their_references(dtype: Any) -> None:
             (slopes.larger(g, x1, x2), slopes.larger_reference(g, x1, x2)),
             (slopes.inside(g, x1, 0.1, 2), slopes.inside_reference(g, x1, dtype(0.1), 2)),
             (slopes.divisor(g, x1, x2), slopes.divisor_reference(g, x1, x2)),
+            *zip(
+                slopes.divided(g.copy(), x1, x2),
+                (slopes.larger_reference(g, x1, x2), slopes.larger_reference(g, x2, x1)),
+                strict=True,
+            ),
+            *zip(
+                slopes.quotient(g.copy(), x1, x2),
+                (g / x2, slopes.divisor_reference(g, x1, x2)),
+                strict=True,
+            ),
         ):
             assert made.dtype == dtype
             np.testing.assert_allclose(made, wanted, rtol=1e-6 if dtype is np.float32 else 1e-15)
