@@ -34,11 +34,21 @@ def kernel(operation: str) -> Any:
     return module_of(operation) if importlib.import_module("npgrad.kernels").available() else None
 
 
+def large(array: Array) -> bool:
+    """Whether a kernel is worth its price for `array`, and may take it."""
+    return (
+        type(array) is np.ndarray
+        and array.size >= LARGE
+        and array.dtype.char in "fd"
+        and array.flags.c_contiguous
+    )
+
+
 def one_pass(first: Array, *others: Array) -> Any:
     """The kernels of elementwise rules if they may take these arrays, else None."""
-    if type(first) is not np.ndarray or first.size < LARGE or first.dtype.char not in "fd":
+    if not large(first):
         return None
-    for array in (first, *others):
+    for array in others:
         if type(array) is not np.ndarray or array.dtype != first.dtype:
             return None
         if array.shape != first.shape or not array.flags.c_contiguous:

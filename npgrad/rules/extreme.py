@@ -9,11 +9,13 @@ Names a rule may use: ``g``, ``y`` the extremes, and NumPy's ``a, axis, keepdims
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from npgrad.implementations import kernel, large
 from npgrad.primitives import beside, primitive
 from npgrad.rules.indexing import scatter
 from npgrad.rules.piecewise import FEW, WORDS
@@ -43,6 +45,10 @@ def winners(a: Any, y: Any, axis: Any, keepdims: Any, initial: Any, where: Any) 
 
 def extreme_vjp(g: Any, y: Any, a: Any, axis: Any, keepdims: Any, initial: Any, where: Any) -> Any:
     """`g` to the extreme, in equal shares where several elements tie."""
+    if large(a) and not selecting(where) and not given(initial):
+        moved = in_one_pass(g, y, a, axis)
+        if moved is not None:
+            return moved
     mask, count = winners(a, y, axis, keepdims, initial, where)
     g = restore(g, a.shape, axis, keepdims)
     if count is None and type(g) is np.ndarray and mask.size > FEW and g.dtype in WORDS:
@@ -51,6 +57,20 @@ def extreme_vjp(g: Any, y: Any, a: Any, axis: Any, keepdims: Any, initial: Any, 
     if count is not None:  # inverted in float64: a float16 cannot count 65520 ties
         g = g * (1.0 / count).astype(g.dtype)
     return np.where(mask, g, 0)
+
+
+def in_one_pass(g: Any, y: Any, a: Any, axis: Any) -> Any:
+    """What the kernel makes of a large array; None where it does not apply."""
+    plain = type(g) is np.ndarray or isinstance(g, np.generic)
+    if not plain or g.size != np.size(y) or g.dtype != a.dtype or np.isnan(y).any():
+        return None
+    kernels = kernel("extreme") if axis is None or isinstance(axis, int) else None
+    if kernels is None:
+        return None
+    first, after = (0, a.ndim) if axis is None else (axis % a.ndim, axis % a.ndim + 1)
+    outer, inner = math.prod(a.shape[:first]), math.prod(a.shape[after:])
+    g, y = (np.ascontiguousarray(x).reshape(outer, inner) for x in (g, y))
+    return kernels.share(g, a.reshape(outer, -1, inner), y).reshape(a.shape)
 
 
 def extreme_jvp(g: Any, y: Any, a: Any, axis: Any, keepdims: Any, initial: Any, where: Any) -> Any:

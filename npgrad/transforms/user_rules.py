@@ -159,7 +159,10 @@ class Rules:
         places = record.argument(key, list(map(Place, range(len(arrays)))))
         for part, place in zip(parts, parts_of(places)[0], strict=True):
             if type(place) is Place and part is not None:
-                found[place.index] = checked(part, arrays[place.index], what, "cotangent")
+                part = checked(part, arrays[place.index], what, "cotangent")
+                # The sweep adds into arrays that nobody else has, and hands them out as gradients.
+                # A rule may have kept this one: a view tells, by who else refers to its base.
+                found[place.index] = part.view() if type(part) is backend.NDARRAY else part
 
     def _check_linear(self, back: Callable[[Any], Any], g: Any, result: Any) -> None:
         """Under `npgrad.debug`: a reverse rule is linear in g."""
