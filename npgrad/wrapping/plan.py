@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from npgrad.wrapping.builtin_names import shadows_for
+from npgrad.wrapping.compiling import Originals, listen, ufunc_places
 from npgrad.wrapping.stand_ins import meet_scipy, replacement
 
 # Never looked into: npgrad's own modules, what NumPy is made of, and what must see plain arrays.
@@ -59,6 +60,8 @@ class Patch:
             if name not in space:
                 entries.append((name, MISSING, new))
         self.entries.extend(entries)
+        if "numba" in sys.modules and first:
+            places.extend(ufunc_places(space, names_of(self.entries, space)))
         self.places.extend(places)
         if self.users:
             self.put(entries, places)
@@ -103,6 +106,21 @@ class Patch:
 _patches: dict[int, Patch] = {}  # by the identity of the namespace, which the patch keeps alive
 
 
+def originals(space: dict[str, Any]) -> Originals | None:
+    """The names of a namespace as they are when nothing is replaced; None if nothing is now."""
+    with LOCK:
+        patch = _patches.get(id(space))
+        if patch is None or not (patch.users and (patch.entries or patch.places)):
+            return None
+        return names_of([e for e in patch.entries if space.get(e[0]) is e[2]], space)
+
+
+def names_of(entries: list[Entry], space: dict[str, Any]) -> Originals:
+    """The names of `space` without what `entries` put there."""
+    plain = {name: old for name, old, _ in entries if old is not MISSING}
+    return Originals(space, plain, {name for name, old, _ in entries if old is MISSING})
+
+
 def patch_of(space: dict[str, Any]) -> Patch:
     """The one patch of a namespace."""
     patch = _patches.get(id(space))
@@ -128,6 +146,7 @@ class Plan:
     def refresh(self) -> None:
         """Look again: modules were imported, or names bound, since."""
         meet_scipy()
+        listen(originals)
         spaces = [
             module.__dict__
             for name, module in list(sys.modules.items())
@@ -163,6 +182,7 @@ class Plan:
         """`module` was imported inside of a wrapped call."""
         with LOCK:
             meet_scipy()
+            listen(originals)
             patch = patch_of(module.__dict__)
             if patch.size != len(patch.space):
                 patch.look()

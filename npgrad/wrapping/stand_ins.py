@@ -5,6 +5,7 @@ from __future__ import annotations
 import cmath
 import functools
 import importlib
+import inspect
 import math
 import sys
 import types
@@ -20,12 +21,16 @@ _CHAPTERS = (
 )  # fmt: skip
 
 
+_originals: dict[int, Any] = {}  # by the identity of what stands for them
+
+
 def _standing_for(module: types.ModuleType, names: dict[str, Any]) -> types.ModuleType:
     """`module` with other objects under `names`; whatever else is asked for is its own."""
     made = types.ModuleType(module.__name__, module.__doc__)
     made.__dict__.update(module.__dict__)
     made.__dict__.update(names)
     made.__dict__["__getattr__"] = functools.partial(_attribute, module)
+    _originals[id(made)] = module
     return made
 
 
@@ -52,6 +57,9 @@ def _numpy() -> dict[int, Any]:
     found[id(cmath)] = CMATH
     found.update(LISTED)
     found.update({id(getattr(np, name)): maker for name, maker in MAKERS.items()})
+    _originals.update({id(MATH): math, id(CMATH): cmath})
+    _originals.update({id(maker): getattr(np, name) for name, maker in MAKERS.items()})
+    _originals.update({id(call): inspect.unwrap(call) for call in LISTED.values()})
     return found
 
 
@@ -76,6 +84,7 @@ def meet_scipy() -> None:
         }
         for name, new in names.items():
             _scipy[id(getattr(original, name))] = new
+            _originals[id(new)] = getattr(original, name)
         _scipy[id(original)] = _standing_for(original, names)
     top = sys.modules.get("scipy")
     if top is not None and id(top) not in _scipy:
@@ -88,3 +97,8 @@ def replacement(value: Any) -> Any:
     """What stands for `value` in wrapped code, or None."""
     new = _numpy().get(id(value)) or _scipy.get(id(value))
     return vectorized(value) if new is None and type(value) is np.vectorize else new
+
+
+def original_of(value: Any) -> Any:
+    """What `value` stands for in wrapped code; `value` itself if it stands for nothing."""
+    return _originals.get(id(value), value)
