@@ -96,3 +96,17 @@ def test_a_cotangent_that_arrives_as_a_view_is_not_written_over():
     plain = np.arange(2000.0).reshape(40, 50).T + np.arange(2000.0).reshape(50, 40)
     np.testing.assert_array_equal(store[x], 2.0 * plain.T + 1.0)
     np.testing.assert_array_equal(store[z], 2.0 * plain + 2.0)
+
+
+def test_only_masked_rules_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A look at the cotangents is of use where a careful sweep would differ, and costs a pass."""
+    looks: list[int] = []
+    finite = backend.finite
+    monkeypatch.setattr(backend, "finite", lambda value: looks.append(1) or finite(value))
+    x = npgrad.array(np.array([-1.0, 0.0, 2.0]))
+    npgrad.nn.relu(x).backward(np.ones(3))
+    assert not looks
+    with np.errstate(invalid="ignore"):
+        gradient = np.where(x > 0, np.sqrt(x), 0).sum().backward()[x]
+    assert looks
+    np.testing.assert_array_equal(gradient, [0, 0, 0.5 / np.sqrt(2.0)])

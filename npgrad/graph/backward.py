@@ -8,7 +8,8 @@ itself recorded and can be differentiated again. ``batch`` counts leading axes o
 A zero cotangent stays zero: where a partial derivative is infinite, ``0 * inf`` must not poison
 the result. The sweep runs in stretches. At the end of each it looks at what is in flight (one sum
 an array); if that is finite, the nodes of the stretch are freed, otherwise the stretch is swept
-again, *careful*, with zeros masked. Most graphs are one stretch.
+again, *careful*, with zeros masked. Most graphs are one stretch. Only elementwise rules are masked,
+so a stretch without one is not looked at: in the backward of one layer the look takes a third.
 """
 
 from __future__ import annotations
@@ -308,7 +309,8 @@ class Backward:
         while stop:
             state = self._checkpoint()
             begin = self._stretch(order, stop, 0)
-            if not self.careful and not self._finite(state):
+            masked = not self.careful and any(order[i].op.masks for i in range(begin, stop))
+            if masked and not self._finite(state):
                 self._restore(state)
                 self.careful = True
                 self._stretch(order, stop, begin)

@@ -52,6 +52,7 @@ class Leaf:
     __slots__ = ("handle", "open", "own", "public")
     name = "leaf"
     single = quick = None
+    masks = False
 
     def __init__(self, public: bool) -> None:
         self.handle: ref[Any] | None = None  # weak: a store looks leaves up, nodes do not own them

@@ -40,6 +40,7 @@ class Op:
 
     name = "?"
     risky = False
+    masks = False  # whether a careful sweep masks its rules
     single: Callable[..., Any] | None = None
     quick: tuple[Pull | None, ...] | None = None
     reuse: tuple[Any, int] | None = None
@@ -114,6 +115,8 @@ class Variant(Op):
     there. ``quick`` holds the rules of a variant of two, ``single`` the rule of a variant of one,
     called as ``single(g, *kept)``; the sweep writes these two out.
     """
+
+    masks = True
 
     def __init__(self, base: Elementwise, names: tuple[str, ...], mask: int) -> None:
         rule = base.rule
@@ -201,6 +204,8 @@ class Variant(Op):
 
 class _Guarded(Op):
     """A `Variant` some of whose kept operands are guarded: the sweep takes the long way."""
+
+    masks = True
 
     def __init__(self, variant: Variant) -> None:
         self.variant = variant
