@@ -14,25 +14,30 @@ import functools
 import sys
 from typing import Any
 
+import numpy as np
+
 from npgrad import table
+from npgrad.compiled.elementwise import scalar_of
 from npgrad.compiled.python import is_dispatcher, python_of
-from npgrad.compiled.rules import registered
+from npgrad.compiled.rules import is_elementwise, registered
+from npgrad.compiled.source import NoSource
+from npgrad.compiled.typing import teach
 from npgrad.errors import GradientLost, NoDerivative
 from npgrad.graph import array as _array
-from npgrad.graph.array import GradArray, current, recorded
+from npgrad.graph.array import GradArray, current, recorded, unwrap
 from npgrad.graph.modes import WRAPPED
-from npgrad.graph.record import at, user_frame
+from npgrad.graph.record import assign, at, user_frame
 from npgrad.graph.stacking import has_recorded
 
 
-def remedies(name: str) -> str:
-    """The three ways out, and the user's line."""
+def remedies(name: str, why: str = "") -> str:
+    """The three ways out, and the user's line; `why` the derivative was not compiled."""
     frame: Any = user_frame()
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("numba."):
         frame = frame.f_back
     return (
         f"npgrad: {name} is compiled by Numba and was called with a recorded array at "
-        f"{at(frame)}; its gradient would be lost. Instead: give it a rule, "
+        f"{at(frame)}; its gradient would be lost{why}. Instead: give it a rule, "
         f"npgrad.register_vjp({name}, ...); or differentiate its Python source, "
         f"npgrad.njit({name}) for a loop, or npgrad.wrap round the caller; or npgrad.value(x) to "
         "cut the gradient on purpose."
@@ -65,11 +70,48 @@ def _called(dispatcher: Any, *args: Any) -> Any:
     rule = registered(dispatcher)
     if rule is not None:
         return rule(*given)
+    if all(_is_number(value) for value in given) and any(map(_is_recorded, given)):
+        try:
+            return scalar_of(dispatcher).record(given, user_frame())
+        except NoSource:
+            pass  # its source may still run
     if WRAPPED.get():
         return python_of(dispatcher)(*given)
     if not any(_is_recorded(value) for value in given):
         return dispatcher(*[_opened(value) for value in given])
     raise GradientLost(remedies(dispatcher.__name__))
+
+
+def elementwise_call(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """A ``@vectorize`` function on recorded arrays: its rule, or the derivative of its source."""
+    rule = registered(function)
+    if rule is not None:
+        return rule(*args, **kwargs)
+    name = function.__name__
+    out = kwargs.pop("out", None)
+    if kwargs:
+        raise NoDerivative(
+            f"npgrad: {name} with {', '.join(kwargs)}= is not recorded; call it without, and write "
+            "np.where or an assignment instead."
+        )
+    if len(args) > function.nin:
+        args, out = args[: function.nin], args[function.nin]
+    made = compiled_call(function, args, NoDerivative)
+    return made if out is None else assign(out, made, name, user_frame())
+
+
+def compiled_call(function: Any, args: tuple[Any, ...], error: type[Exception]) -> Any:
+    """An elementwise function recorded with the derivative of its source, compiled."""
+    teach()
+    name = function.__name__
+    try:
+        return scalar_of(function).record(args, user_frame())
+    except NoSource as reason:
+        raise error(remedies(name, f" ({reason}, so its derivative was not compiled)")) from reason
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, complex)) or np.shape(unwrap(value)) == ()
 
 
 def _is_recorded(value: Any) -> bool:
@@ -149,6 +191,9 @@ def _vectorized(fun: Any) -> bool:
     rule = registered(fun) or (registered(owner) if owner is not None else None)
     if rule is not None:
         table.composed(fun, rule)
+        return True
+    if owner is not None and is_elementwise(owner):
+        table.composed(fun, functools.partial(elementwise_call, owner))
         return True
     if owner is not None:
         raise NoDerivative(remedies(owner.__name__))

@@ -9,6 +9,7 @@ import inspect
 import math
 import sys
 import types
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -67,8 +68,14 @@ _scipy: dict[int, Any] = {}
 _chapters: set[str] = set()
 
 
+# Called when modules were imported since: `npgrad.compiled` tells Numba what stands for what.
+LISTENERS: list[Callable[[], None]] = []
+
+
 def meet_scipy() -> None:
     """Stand-ins for the chapters of SciPy that were imported since."""
+    for listener in LISTENERS:
+        listener()
     for chapter in _CHAPTERS:
         original = sys.modules.get(f"scipy.{chapter}")
         if chapter in _chapters or original is None:

@@ -1,5 +1,7 @@
 """A recorded array meets a compiled function: a rule, its Python source, or an error."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -141,15 +143,27 @@ def test_a_rule_for_a_gufunc():
     npgrad.testing.check_grads(lambda x: total(x), (X.reshape(1, 3) + np.ones((2, 1)),), order=2)
 
 
-def test_without_a_rule_the_error_names_the_ways_out_and_the_line():
-    @numba.vectorize
-    def cube(x):
-        return x * x * x
+def no_source():
+    """A @vectorize function whose source no file holds."""
+    space = {}
+    exec("def hidden(x): return x * x", space)
+    return numba.vectorize(space["hidden"])
 
-    x = npgrad.array(X)
-    for call in (lambda: cube(x), lambda: simulate(x), lambda: simulate(rate=0.1, x=x)):
+
+def unsupported():
+    @numba.vectorize
+    def gamma(x):
+        return math.gamma(x)
+
+    return gamma
+
+
+@pytest.mark.parametrize("make", [no_source, unsupported, lambda: simulate])
+def test_without_a_derivative_the_error_names_the_ways_out_and_the_line(make):
+    f = make()
+    for x in (npgrad.array(X), npgrad.array(X)[0:2]):
         with pytest.raises(NpgradError) as info:
-            call()
+            f(x)
         text = str(info.value)
         for word in ("register_vjp", "npgrad.njit", "npgrad.value", "test_doors.py:"):
             assert word in text
@@ -185,7 +199,6 @@ def entries():
         "list": lambda x: lazy([x, x]),
         "mixed list": lambda x: lazy([1.0, x[0]]),
         "tuple": lambda x: lazy((1.0, x)),
-        "scalar": lambda x: lazy(x[0]),
         "typed list": lambda x: numba.typed.List([x]),
         "reduce": lambda x: product.reduce(x),
         "accumulate": lambda x: product.accumulate(x),
@@ -202,3 +215,14 @@ def test_no_entry_loses_a_gradient(name):
     with pytest.raises(Exception) as info:
         entries()[name](npgrad.array(X))
     assert isinstance(info.value, (NpgradError, TypeError)) or "ctypes" in str(info.type)
+
+
+def test_the_first_compilation_may_happen_in_wrapped_code():
+    @numba.njit
+    def fresh(n):
+        made = np.zeros(n)
+        made[0] = math.sin(1.0) + float(n) + np.linalg.norm(np.ones(4))
+        return made
+
+    gradient = npgrad.grad(lambda x: np.sum(x * fresh(3)))(X)
+    assert np.allclose(gradient, [math.sin(1.0) + 5.0, 0.0, 0.0], rtol=1e-15)
