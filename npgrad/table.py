@@ -208,8 +208,8 @@ def lookup(fun: Any) -> Rule | None:
     rule = _TABLE.get(fun)
     if rule is None:
         for loader in _late:
-            if loader(fun):
-                return _TABLE.get(fun)
+            if loader(fun) and fun in _TABLE:  # it may have decided others, and not this one
+                return _TABLE[fun]
     return rule
 
 
