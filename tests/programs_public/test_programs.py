@@ -6,6 +6,8 @@ installed and ``-m programs``. docs/programs.md says what was found.
 
 from __future__ import annotations
 
+import importlib.util
+
 import numpy as np
 import pytest
 
@@ -14,10 +16,15 @@ from tests.programs_public import registry
 
 LIGHT = frozenset({"numpy", "scipy", "sklearn"})
 PROGRAMS = registry.load()
-PARAMS = [
-    pytest.param(name, marks=[] if program.package in LIGHT else pytest.mark.programs)
-    for name, program in PROGRAMS.items()
-]
+CACHED = pytest.mark.xfail(reason="np.allclose says that the model's cached result still holds")
+
+
+def marks(program: registry.Program) -> list[pytest.MarkDecorator]:
+    found = [] if program.package in LIGHT else [pytest.mark.programs]
+    return [*found, CACHED] if program.name == "voigt_line" else found
+
+
+PARAMS = [pytest.param(name, marks=marks(program)) for name, program in PROGRAMS.items()]
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of the packages
 
@@ -34,12 +41,13 @@ def gradient(program: registry.Program, case: registry.Case, weight: np.ndarray)
 @pytest.mark.parametrize("name", PARAMS)
 def test_gradient(name):
     program = PROGRAMS[name]
-    pytest.importorskip(program.package)
+    if importlib.util.find_spec(program.package) is None:
+        pytest.skip(f"{program.package} is not installed")
     try:
         case = program.make()
+        before = np.array(case.f(case.x.copy()))
     except ImportError as error:  # a package that this one imports on use
         pytest.skip(str(error))
-    before = np.array(case.f(case.x.copy()))
     expected = registry.reference(case)
     assert np.any(expected != 0.0), "the program must depend on its argument"
     try:
@@ -63,3 +71,16 @@ def test_the_check_can_fail():
     assert not registry.agrees(expected * 1.01, expected, 1e-6)
     assert not registry.agrees(expected * np.nan, expected, 1e-6)
     assert not registry.agrees(expected[:1], expected, 1e-6)
+
+
+@pytest.mark.programs
+@CACHED
+@pytest.mark.parametrize("package", [(), ("astropy",)])
+def test_a_result_cached_inside_of_the_package(package):
+    models = pytest.importorskip("astropy.modeling.models")
+    model, x = models.Voigt1D(), np.array([1.5, 1.2, 0.7, 0.4])
+    t = np.linspace(0.3, 4.0, 7)
+    f = npgrad.wrap(lambda p: np.sum(model.evaluate(t, *p)), also=package)
+    expected = np.sum(models.Voigt1D().fit_deriv(t, *x), axis=1)
+    f(x)
+    assert np.allclose(npgrad.grad(f)(x), expected)
