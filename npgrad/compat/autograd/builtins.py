@@ -9,9 +9,21 @@ import numpy as np
 
 from npgrad.graph.array import GradArray, unwrap
 
-__all__ = ["dict", "isinstance", "list", "tuple", "type"]
+__all__ = [
+    "DictBox",
+    "ListBox",
+    "SequenceBox",
+    "TupleBox",
+    "dict",
+    "isinstance",
+    "list",
+    "tuple",
+    "type",
+]
 
 dict, list, tuple = _builtins.dict, _builtins.list, _builtins.tuple
+# containers of recorded arrays are plain ones
+DictBox, ListBox, TupleBox, SequenceBox = dict, list, tuple, (list, tuple)
 
 
 def type(x: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import npgrad
+from npgrad.graph.array import GradArray
 
 from .extend import (
     defjvp,
@@ -23,7 +24,9 @@ from .vspaces import VSpace, conjugated, parts_of, vspace
 Function = Callable[..., Any]
 
 __all__ = [
+    "VJPNode",
     "VSpace",
+    "backward_pass",
     "defjvp",
     "defjvp_argnum",
     "defjvp_argnums",
@@ -59,6 +62,38 @@ def make_jvp(fun: Function, x: Any) -> Function:
         return npgrad.jvp(fun, (x,), (v,))
 
     return jvp
+
+
+class VJPNode:
+    """Where a recording starts, for ``tracer.new_box(x, 0, VJPNode.new_root())``."""
+
+    @classmethod
+    def new_root(cls) -> VJPNode:
+        """A root."""
+        return cls()
+
+
+def backward_pass(g: Any, end_node: Any) -> Any:
+    """The gradient of a recorded array of node `end_node` by the one leaf that it came from.
+
+    As in autograd it can be asked for again, and is itself recorded if `g` is.
+
+    Examples
+    --------
+    >>> from npgrad.compat.autograd.core import VJPNode, backward_pass
+    >>> from npgrad.compat.autograd.tracer import new_box
+    >>> x = new_box(3.0, 0, VJPNode.new_root())
+    >>> y = x * x
+    >>> backward_pass(1.0, y._node)
+    np.float64(6.0)
+    """
+    recorded = type(g) is GradArray
+    end = GradArray(np.asarray(npgrad.value(g))[()], end_node)
+    store = end.backward(g, retain_graph=True, create_graph=recorded)
+    found = list(store.values())
+    if len(found) != 1:
+        raise TypeError(f"backward_pass is for one leaf; this array came from {len(found)}")
+    return found[0]
 
 
 def _numbers(x: Any) -> Any:

@@ -11,16 +11,17 @@ from typing import Any
 
 import numpy as _np
 
-from npgrad.graph.array import GradArray
+from npgrad.graph.array import GradArray, unwrap
 from npgrad.graph.stacking import has_recorded, stacked
 from npgrad.wrapping.makers import ACTIVE, MAKERS, Joined
 
 from . import fft as fft
 from . import linalg as linalg
 from . import numpy_boxes as numpy_boxes
+from . import numpy_vjps as numpy_vjps
 from . import random as random
 
-__all__ = sorted({*_np.__all__, "make_diagonal"} - {"fft", "linalg", "random"})  # noqa: PLE0605
+__all__ = sorted({*_np.__all__, "make_diagonal", "metadata"} - {"fft", "linalg", "random"})  # noqa: PLE0605
 
 __version__ = _np.__version__
 
@@ -131,3 +132,9 @@ def make_diagonal(D: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> An
     if {axis1, axis2} <= {-1, -2}:
         return whole
     return _np.moveaxis(whole, (-2, -1), (axis1, axis2))
+
+
+def metadata(A: Any) -> tuple[tuple[int, ...], int, Any, bool]:
+    """Shape, number of axes, dtype, and whether complex."""
+    A = unwrap(A)
+    return _np.shape(A), _np.ndim(A), _np.result_type(A), _np.iscomplexobj(A)
