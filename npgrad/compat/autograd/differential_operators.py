@@ -49,6 +49,8 @@ def _of_one_number(fun: Function, x: Any, who: str) -> tuple[Any, Any]:
     """Value and gradient of a function that gives one real number."""
     vjp, ans = _make_vjp(fun, x)
     space = vspace(ans)
+    if space.single and space.dtype.kind not in "fc":
+        raise TypeError(f"{who} only applies to functions of real numbers; got {space.dtype}")
     if space.size != 1:
         raise TypeError(
             f"{who} only applies to real scalar-output functions. Try jacobian, elementwise_grad "

@@ -13,6 +13,7 @@ from typing import Any
 import npgrad
 from npgrad.graph.array import GradArray
 from npgrad.graph.modes import WRAPPED as ACTIVE
+from npgrad.table import lookup
 from npgrad.transforms.custom import Primitive
 
 from .vspaces import VSpace, conjugated, vspace
@@ -63,9 +64,23 @@ def _checked(fun: Any) -> Primitive:
     if not isinstance(fun, Primitive):
         raise TypeError(
             f"npgrad: {getattr(fun, '__name__', fun)!r} is not a primitive made with "
-            "npgrad.compat.autograd.primitive; NumPy's functions have npgrad's own rules."
+            "npgrad.compat.autograd.primitive, and npgrad has no derivative of it."
         )
     return fun
+
+
+def _has_one(fun: Any) -> bool:
+    """Whether npgrad differentiates this function of NumPy's or SciPy's by itself.
+
+    Programs give such functions the rules that autograd lacks (surpyval: the forward one of expit).
+    npgrad's own stay.
+    """
+    while callable(fun) and not isinstance(fun, Primitive):
+        rule = lookup(fun)
+        if rule is not None:
+            return rule.kind not in ("constant", "refused")
+        fun = getattr(fun, "__wrapped__", None)
+    return False
 
 
 def _transposed(maker: Function | None) -> Function | None:
@@ -93,6 +108,8 @@ def defvjp(fun: Any, *makers: Function | None, argnums: Sequence[int] | None = N
     >>> grad(cube)(2.0)
     np.float64(12.0)
     """
+    if _has_one(fun):
+        return
     _checked(fun).defvjp(
         *map(_transposed, makers), argnums=None if argnums is None else tuple(argnums)
     )
@@ -100,6 +117,8 @@ def defvjp(fun: Any, *makers: Function | None, argnums: Sequence[int] | None = N
 
 def defvjp_argnum(fun: Any, maker: Function) -> None:
     """One reverse rule for all: ``maker(argnum, ans, args, kwargs) -> (g -> cotangent)``."""
+    if _has_one(fun):
+        return
 
     def joint(argnums: Any, ans: Any, args: Any, kwargs: Any) -> Function:
         backs = [maker(argnum, ans, args, kwargs) for argnum in argnums]
@@ -110,6 +129,8 @@ def defvjp_argnum(fun: Any, maker: Function) -> None:
 
 def defvjp_argnums(fun: Any, maker: Function) -> None:
     """One reverse rule for all at once: ``maker(argnums, ans, args, kwargs) -> (g -> tuple)``."""
+    if _has_one(fun):
+        return
 
     def joint(argnums: Any, ans: Any, args: Any, kwargs: Any) -> Function:
         back = maker(argnums, ans, args, kwargs)
@@ -133,6 +154,8 @@ def _same(fun: Primitive, argnum: int) -> Function:
 
 def defjvp(fun: Any, *rules: Function | str | None, argnums: Sequence[int] | None = None) -> None:
     """Forward rules: ``rule(g, ans, *args) -> tangent``, ``"same"`` for a linear argument."""
+    if _has_one(fun):
+        return
     found = _checked(fun)
     which = tuple(range(len(rules))) if argnums is None else tuple(argnums)
     made: list[Function | None] = []
@@ -148,6 +171,8 @@ def defjvp(fun: Any, *rules: Function | str | None, argnums: Sequence[int] | Non
 
 def defjvp_argnum(fun: Any, rule: Function) -> None:
     """One forward rule for all: ``rule(argnum, g, ans, args, kwargs) -> tangent``."""
+    if _has_one(fun):
+        return
 
     def joint(argnums: Any, gs: Any, ans: Any, args: Any, kwargs: Any) -> Any:
         parts = [rule(n, g, ans, args, kwargs) for n, g in zip(argnums, gs, strict=True)]
@@ -158,4 +183,6 @@ def defjvp_argnum(fun: Any, rule: Function) -> None:
 
 def defjvp_argnums(fun: Any, rule: Function) -> None:
     """One forward rule for all at once: ``rule(argnums, gs, ans, args, kwargs) -> tangent``."""
+    if _has_one(fun):
+        return
     _checked(fun).defjvp_argnums(rule)

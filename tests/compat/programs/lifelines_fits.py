@@ -3,6 +3,7 @@
 import json
 import warnings
 
+import autograd
 import lifelines as ll
 import numpy as np
 from lifelines.datasets import load_rossi, load_waltons
@@ -27,4 +28,5 @@ for name in ("WeibullAFT", "LogNormalAFT", "LogLogisticAFT"):
     figures[f"{name}, median"] = list(np.ravel(model.predict_median(rossi.head(5))))
 cox = ll.CoxPHFitter(penalizer=0.1, l1_ratio=0.5).fit(rossi, "week", "arrest")
 figures["CoxPH"] = [cox.log_likelihood_, *cox.summary["coef"], *cox.summary["se(coef)"]]
+print(autograd.__name__)
 print(json.dumps({key: [float(v) for v in values] for key, values in figures.items()}))

@@ -2,6 +2,7 @@
 
 import json
 
+import autograd
 import autograd.numpy as anp
 import numpy as np
 import pyerrors as pe
@@ -19,9 +20,7 @@ def note(name, *found):
 
 
 x = np.linspace(0.2, 2.0, 8)
-y = [
-    pe.Obs([rng.normal(2 * np.exp(-0.7 * t) + 0.3, 0.05, 300)], ["run"]) for t in x
-]
+y = [pe.Obs([rng.normal(2 * np.exp(-0.7 * t) + 0.3, 0.05, 300)], ["run"]) for t in x]
 for o in y:
     o.gamma_method()
 note("derived", pe.derived_observable(lambda v: anp.sin(v[0]) * v[1] / anp.log(3 + v[2]), y[:3]))
@@ -48,5 +47,9 @@ matrix = np.array([[y[0] + 2, y[1]], [y[1], y[2] + 2]])
 note("determinant", pe.linalg.det(matrix))
 note("inverse", *np.ravel(pe.linalg.inv(matrix)))
 note("eigenvalues", *pe.linalg.eigh(matrix)[0])
-note("special", pe.derived_observable(lambda v: pe.special.gammaln(v[0] + 2) * pe.special.erf(v[1]), y[:2]))
+note(
+    "special",
+    pe.derived_observable(lambda v: pe.special.gammaln(v[0] + 2) * pe.special.erf(v[1]), y[:2]),
+)
+print(autograd.__name__)
 print(json.dumps(figures))

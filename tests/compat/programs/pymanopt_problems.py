@@ -2,9 +2,10 @@
 
 import json
 
+import autograd
 import autograd.numpy as np
 import pymanopt
-from pymanopt.manifolds import ComplexCircle, Euclidean, FixedRankEmbedded, Sphere, Stiefel
+from pymanopt.manifolds import ComplexCircle, FixedRankEmbedded, Sphere, Stiefel
 from pymanopt.optimizers import SteepestDescent, TrustRegions
 
 rng = np.random.default_rng(0)
@@ -49,10 +50,9 @@ def completion(u, s, vt):
 
 
 u, s, vt = np.linalg.svd(half[:5, :4], full_matrices=False)
-gradients = pymanopt.Problem(low, completion).euclidean_gradient
-figures["low rank"] = np.concatenate([np.ravel(g) for g in completion.get_gradient_operator()(
-    u[:, :2], s[:2] + 1, vt[:2]
-)])
+figures["low rank"] = np.concatenate(
+    [np.ravel(g) for g in completion.get_gradient_operator()(u[:, :2], s[:2] + 1, vt[:2])]
+)
 
 circle = ComplexCircle(6)
 
@@ -65,4 +65,5 @@ def phases(z):
 z = np.exp(1j * np.arange(6))
 complex_gradient = phases.get_gradient_operator()(z)
 figures["phases"] = [*np.real(complex_gradient), *np.imag(complex_gradient)]
+print(autograd.__name__)
 print(json.dumps({key: np.ravel(value).tolist() for key, value in figures.items()}))

@@ -2,17 +2,14 @@
 
 import json
 
+import autograd
 import autograd.numpy as anp
 import numpy as np
+from autograd import value_and_grad
 from pymoo.core.problem import ElementwiseProblem
 from pymoo.gradient.automatic import AutomaticDifferentiation, ElementwiseAutomaticDifferentiation
 from pymoo.problems import get_problem
 from pymoo.util.ref_dirs.energy import calc_potential_energy
-
-try:
-    from autograd import value_and_grad
-except ImportError:
-    raise
 
 rng = np.random.default_rng(0)
 figures = {}
@@ -39,4 +36,5 @@ found = own.evaluate(rng.normal(size=(3, 3)), return_values_of=["F", "dF", "G", 
 figures["one by one"] = np.concatenate([np.ravel(part) for part in found])
 value, gradient = value_and_grad(calc_potential_energy)(rng.dirichlet(np.ones(3), 8), 6)
 figures["energy"] = [value, *np.ravel(gradient)]
+print(autograd.__name__)
 print(json.dumps({key: np.ravel(value).tolist() for key, value in figures.items()}))

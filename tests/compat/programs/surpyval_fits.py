@@ -3,6 +3,7 @@
 import json
 import warnings
 
+import autograd
 import numpy as np
 import surpyval
 from surpyval.recurrent import CoxLewis, Duane
@@ -23,4 +24,5 @@ model = surpyval.WeibullPH.fit(times, covariates, c=censored)
 figures["WeibullPH"] = model.params
 figures["Cox-Lewis"] = CoxLewis.fit(np.sort(rng.uniform(0, 10, 30))).params
 figures["Duane"] = Duane.fit(np.sort(rng.uniform(0, 10, 30))).params
+print(autograd.__name__)
 print(json.dumps({key: np.ravel(value).tolist() for key, value in figures.items()}))

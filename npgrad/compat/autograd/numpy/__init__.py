@@ -64,6 +64,7 @@ ascontiguousarray = _through(_np.ascontiguousarray)
 asfortranarray = _through(_np.asfortranarray)
 
 
+@_functools.wraps(_np.where)
 def where(condition: Any, *branches: Any, **named: Any) -> Any:
     """``np.where``, whose branches may be named x and y as in autograd."""
     return _np.where(condition, *branches, *(named[name] for name in ("x", "y") if name in named))
