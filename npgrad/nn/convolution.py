@@ -219,18 +219,10 @@ def conv2d(
     """
     shape, filters = shape_of(x), shape_of(w)
     geometry, size = _geometry("conv2d", shape, filters, stride, padding, dilation, groups)
-    if b is None:
-        (x, w), dtype = prepared(x, w)
-    else:
-        if shape_of(b) != filters[:1]:
-            raise wrong_shape("conv2d", "b", shape_of(b), f"{filters[:1]}, one for each filter")
-        (x, w, b), dtype = prepared(x, w, b)
-    y = _convolved(_images(x), w, geometry)
-    if b is not None:
-        y = _add_bias(y, b)
-    if len(shape) != 4:
-        y = np.reshape(y, (*shape[:-3], filters[0], *size))
-    return y if dtype is None else y.astype(dtype)
+    _check_bias("conv2d", b, filters[0])
+    arrays, dtype = prepared(x, w) if b is None else prepared(x, w, b)
+    y = _convolved(_images(arrays[0]), arrays[1], geometry)
+    return _finished(y, arrays[2:], (*shape[:-3], filters[0], *size), dtype)
 
 
 def conv1d(
@@ -347,19 +339,11 @@ def conv_transpose2d(
     if min(size) < 1:
         raise wrong_shape(name, "x", shape, f"an extent larger than the padding {sides}")
     geometry = Geometry(strides, *sides, dilations, int(groups))
-    if b is None:
-        (x, w), dtype = prepared(x, w)
-    else:
-        if shape_of(b) != (out,):
-            raise wrong_shape(name, "b", shape_of(b), f"({out},), one for each output channel")
-        (x, w, b), dtype = prepared(x, w, b)
-    images = _images(x)
-    y = _grad_input(images, w, (images.shape[0], out, *size), geometry)
-    if b is not None:
-        y = _add_bias(y, b)
-    if len(shape) != 4:
-        y = np.reshape(y, (*shape[:-3], out, *size))
-    return y if dtype is None else y.astype(dtype)
+    _check_bias(name, b, out)
+    arrays, dtype = prepared(x, w) if b is None else prepared(x, w, b)
+    images = _images(arrays[0])
+    y = _grad_input(images, arrays[1], (images.shape[0], out, *size), geometry)
+    return _finished(y, arrays[2:], (*shape[:-3], out, *size), dtype)
 
 
 def conv2d_grad_input(
@@ -395,10 +379,9 @@ def conv2d_grad_input(
     >>> npgrad.nn.conv2d_grad_input(np.ones((1, 1, 1, 2)), np.ones((1, 1, 1, 2)), (1, 1, 1, 3))
     array([[[[1., 2., 1.]]]])
     """
-    shape, filters = tuple(shape), shape_of(w)
-    name = "conv2d_grad_input"
-    geometry, size = _geometry(name, shape, filters, stride, padding, dilation, groups)
-    _check_cotangent(name, g, shape, filters, size)
+    shape = tuple(shape)
+    options = stride, padding, dilation, groups
+    geometry = _of_cotangent("conv2d_grad_input", g, shape, shape_of(w), options)
     (g, w), dtype = prepared(g, w)
     gx = _grad_input(g, w, shape, geometry)
     return gx if dtype is None else gx.astype(dtype)
@@ -417,19 +400,17 @@ def conv2d_grad_weight(
 
     Parameters
     ----------
-    g : array_like
-        (n, out, height, width): the cotangent of the output.
     x : array_like
         The images, (n, channels, height, width).
     shape : tuple of int
         The shape of the filters.
-    stride, padding, dilation, groups
-        Of the `conv2d`.
+    g, stride, padding, dilation, groups
+        As for `conv2d_grad_input`.
 
     Raises
     ------
     ShapeMismatch
-        Naming the array whose shape is wrong.
+        As `conv2d_grad_input` does.
 
     Examples
     --------
@@ -438,12 +419,11 @@ def conv2d_grad_weight(
     >>> npgrad.nn.conv2d_grad_weight(np.ones((1, 1, 1, 2)), x, (1, 1, 1, 2))
     array([[[[1., 3.]]]])
     """
-    filters, shape = tuple(shape), shape_of(x)
-    name = "conv2d_grad_weight"
-    geometry, size = _geometry(name, shape, filters, stride, padding, dilation, groups)
-    _check_cotangent(name, g, shape, filters, size)
+    shape = tuple(shape)
+    options = stride, padding, dilation, groups
+    geometry = _of_cotangent("conv2d_grad_weight", g, shape_of(x), shape, options)
     (g, x), dtype = prepared(g, x)
-    gw = _grad_weight(g, x, filters, geometry)
+    gw = _grad_weight(g, x, shape, geometry)
     return gw if dtype is None else gw.astype(dtype)
 
 
@@ -463,9 +443,26 @@ def conv2d_grad_bias(g: Any) -> Any:
     return gb if dtype is None else gb.astype(dtype)
 
 
-def _check_cotangent(name: str, g: Any, x: Shape, w: Shape, size: tuple[int, int]) -> None:
-    """A cotangent has the shape of the output."""
+def _of_cotangent(name: str, g: Any, x: Shape, w: Shape, options: tuple[Any, ...]) -> Geometry:
+    """The geometry of the convolution that `g` is a cotangent of; `g` has its output's shape."""
+    geometry, size = _geometry(name, x, w, *options)
     if len(x) != 4:
         raise wrong_shape(name, "x", x, "(n, channels, height, width)")
     if shape_of(g) != (x[0], w[0], *size):
         raise wrong_shape(name, "g", shape_of(g), f"{(x[0], w[0], *size)}, that of the output")
+    return geometry
+
+
+def _check_bias(name: str, b: Any, out: int) -> None:
+    """A bias has one number for each output channel."""
+    if b is not None and shape_of(b) != (out,):
+        raise wrong_shape(name, "b", shape_of(b), f"({out},), one for each output channel")
+
+
+def _finished(y: Any, bias: list[Any], shape: Shape, dtype: Any) -> Any:
+    """`y` with its bias, if there is one, in the leading shape and the dtype of the input."""
+    for b in bias:
+        y = _add_bias(y, b)
+    if len(shape) != 4:
+        y = np.reshape(y, shape)
+    return y if dtype is None else y.astype(dtype)
