@@ -184,8 +184,17 @@ def power_exponent(g: Any, x1: Any, x2: Any, y: Any) -> Any:
     return np.log(np.where(zero, 1.0, x1) if any_of(zero) else x1) * y * g
 
 
-elementwise(np.power, power_base, power_exponent, risky=True)
-elementwise(np.float_power, power_base, power_exponent, risky=True)
+def powers(g: Any, x1: Any, x2: Any, y: Any) -> Any:
+    """Both cotangents in one pass, x1**(x2 - 1) as y / x1: where y is normal and x1 positive."""
+    kernels = one_pass(g, x1, x2, y)
+    if kernels is None:
+        return None
+    plain = x1.min() > 0 and y.min() >= np.finfo(y.dtype).tiny and y.max() < math.inf
+    return kernels.powers(g, x1, x2, y) if plain else None
+
+
+elementwise(np.power, power_base, power_exponent, risky=True, both=powers)
+elementwise(np.float_power, power_base, power_exponent, risky=True, both=powers)
 
 
 # ------------------------------------------------------------------- exponentials and logarithms

@@ -49,8 +49,8 @@ def test_kernels_equal_their_references(dtype: Any) -> None:
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(
     "f",
-    [np.maximum, np.minimum, np.divide, lambda a, b: np.clip(a, 1.0, 2) * b],
-    ids=["maximum", "minimum", "divide", "clip"],
+    [np.maximum, np.minimum, np.divide, np.power, lambda a, b: np.clip(a, 1.0, 2) * b],
+    ids=["maximum", "minimum", "divide", "power", "clip"],
 )
 def test_large_arrays_have_the_gradient_of_small_ones(f: Any, dtype: Any) -> None:
     rng = np.random.default_rng(4)
@@ -63,6 +63,13 @@ def test_large_arrays_have_the_gradient_of_small_ones(f: Any, dtype: Any) -> Non
     for one, other in zip(made, plain, strict=True):
         assert one.dtype == dtype
         np.testing.assert_allclose(one, other, rtol=2e-6 if dtype is np.float32 else 1e-14)
+
+
+def test_powers_of_zero_take_the_careful_way() -> None:
+    x, n = np.full(LARGE, 2.0), np.full(LARGE, 3.0)
+    x[0], n[0], x[1], n[1], x[2] = 0.0, 0.0, 0.0, 1.0, -2.0
+    by_base, _ = npgrad.grad(lambda a, b: np.sum(a**b * np.ones(LARGE)), argnums=(0, 1))(x, n)
+    np.testing.assert_allclose(by_base[:4], [0.0, 1.0, 12.0, 12.0])
 
 
 def test_kernels_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
