@@ -78,6 +78,7 @@ class Rule:
         "reason",
         "risky",
         "run",
+        "verdict",
         "view",
     )
 
@@ -116,6 +117,7 @@ class Rule:
         self.in_place: dict[str, tuple[Any, str] | None] = {}
         self.both: Function | None = None  # see `elementwise`
         self.run: Function | None = None  # see `computed_by`
+        self.verdict = False  # its True says that two arrays are equal
         self.fresh = False  # makes a new buffer: constant whatever it was given
         self.compiled: Any = None  # filled by the graph on first use
 

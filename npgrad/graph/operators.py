@@ -32,6 +32,7 @@ from .record import (
 )
 from .regions import augmented, copyto, getitem, setitem
 from .stacking import has_recorded, stacked
+from .stale import found_equal
 
 _MODE = modes.MODE.get
 _frame = sys._getframe
@@ -332,7 +333,17 @@ def _make_compare(python: Callable[[Any, Any], Any]) -> Method:
     def method(self: GradArray, other: Any) -> Any:
         return python(current(self)[0], strip(other))
 
-    return method
+    def equality(self: GradArray, other: Any) -> Any:
+        value = current(self)[0]
+        result = python(value, strip(other))
+        kind = type(other)
+        if (kind is backend.NDARRAY or kind is GradArray) and backend.describe(value)[0] != ():
+            equal = result if python is operator.eq else ~result
+            if equal.size > 1 and equal.all():
+                found_equal(self, other, "x == y")
+        return result
+
+    return equality if python in (operator.eq, operator.ne) else method
 
 
 def _decided(fun: Any) -> table.Rule:

@@ -19,6 +19,7 @@ from .array import GradArray, current
 from .node import Node
 from .op import OPTION, STRICT, Elementwise, General, Op, Slots, Zeros, item_of
 from .stacking import has_recorded, stacked
+from .stale import found_equal
 from .views import link, region
 
 _MODE = modes.MODE.get
@@ -569,6 +570,10 @@ def call(rule: table.Rule, args: tuple[Any, ...], kwargs: dict[str, Any], frame:
     nodes: list[Node] = []
     plain = [strip(a, nodes) for a in args]
     result = rule.fun(*plain, **{k: strip(v, nodes) for k, v in kwargs.items()})
+    if rule.verdict and result:
+        pair = [v for v in (*args, *kwargs.values()) if hasattr(v, "dtype")]
+        if len(pair) == 2:
+            found_equal(pair[0], pair[1], rule.name)
     if kind == "flat":
         mode = _MODE()
         recording = mode is None or mode.recording

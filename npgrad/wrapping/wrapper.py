@@ -10,6 +10,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from npgrad.transforms import grad as _grad
+from npgrad.wrapping.arguments import filling, writes_of
 from npgrad.wrapping.imports import Call, install
 from npgrad.wrapping.makers import ACTIVE
 from npgrad.wrapping.plan import Plan, plan_for
@@ -91,7 +92,7 @@ class _Namespace:
 
 def wrapped(f: Callable[..., Any], plan: Plan) -> Callable[..., Any]:
     """`f` with the names of `plan` replaced during the call."""
-    enter, leave = plan.enter, plan.leave
+    enter, leave, writes = plan.enter, plan.leave, writes_of(f)
 
     @functools.wraps(f, updated=())
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -103,7 +104,7 @@ def wrapped(f: Callable[..., Any], plan: Plan) -> Callable[..., Any]:
             try:
                 ACTIVE.set(Call(plan, opened, outer))
                 enter(opened)
-                return f(*args, **kwargs)
+                return filling(f, writes, args, kwargs) if writes else f(*args, **kwargs)
             finally:
                 leave(opened)
                 ACTIVE.set(outer)

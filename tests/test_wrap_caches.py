@@ -1,0 +1,87 @@
+"""A program that keeps its last input and result never loses a gradient in silence."""
+
+import numpy as np
+import pytest
+
+import npgrad
+from npgrad.errors import GradientLost
+
+X = np.array([0.3, 1.7])
+
+
+def by_allclose(x, kept):
+    return x.shape == kept.shape and np.allclose(x, kept, rtol=1e-14)
+
+
+def by_array_equal(x, kept):
+    return np.array_equal(x, kept)
+
+
+def by_operator(x, kept):
+    return x.shape == kept.shape and (x == kept).all()
+
+
+def by_difference(x, kept):
+    return x.shape == kept.shape and not np.any(x != kept)
+
+
+class Line:
+    """As astropy's Voigt1D: the last input is compared, its result handed out again."""
+
+    def __init__(self, same):
+        self.same = same
+        self.clear()
+
+    def clear(self):
+        self.x, self.y = np.zeros(1), np.zeros(1)
+
+    def __call__(self, x):
+        z = x / 0.5
+        if not self.same(z, self.x):
+            self.x, self.y = z, np.sin(z)
+        return np.sum(self.y)
+
+
+@pytest.mark.parametrize("wrap", [True, False])
+@pytest.mark.parametrize("same", [by_allclose, by_array_equal, by_operator, by_difference])
+def test_a_cached_result(same, wrap) -> None:
+    expected = 2.0 * np.cos(2.0 * X)
+    line = Line(same)
+    gradient = npgrad.grad(line, wrap=wrap)
+    np.testing.assert_allclose(gradient(X), expected)  # nothing was kept
+    with pytest.raises(GradientLost, match="keeps its last input"):
+        gradient(X)  # kept by the first gradient
+    np.testing.assert_allclose(gradient(X + 0.1), 2.0 * np.cos(2.0 * (X + 0.1)))
+    line.clear()
+    line(X)
+    with pytest.raises(GradientLost, match="clear what is kept"):
+        gradient(X)  # kept by plain NumPy
+    assert npgrad.value(line(X)) == np.sum(np.sin(2.0 * X))
+
+
+def test_comparisons_that_are_no_cache() -> None:
+    def f(x):
+        assert np.array_equal(x, x) and (x == x).all() and np.allclose(x, x * 1.0)
+        assert np.array_equal(x * 0.0 + 1.0, np.ones(2)) and np.array_equal(x * 0, np.zeros(2))
+        assert not np.array_equal(x, X + 1.0) and (x != X + 1.0).all() and x[0] == X[0]
+        assert (x == np.array([0.3, 5.0])).any() and np.allclose(x[0], 0.3)
+        assert np.array_equal(npgrad.value(x), X)
+        return np.sum(x**2)
+
+    np.testing.assert_allclose(npgrad.grad(f)(X), 2.0 * X)
+    leaf = npgrad.array(X)
+    assert np.array_equal(leaf, X) and (leaf == X).all()
+
+
+def test_a_state_is_a_constant() -> None:
+    """What an earlier call left is used as the number it is, unless it is found equal."""
+    state = [np.zeros(2)]
+
+    def f(x):
+        state[0] = np.tanh(state[0] + x)
+        return np.sum(state[0])
+
+    npgrad.grad(f)(X)
+    before = npgrad.value(state[0])
+    gradient = npgrad.value(npgrad.grad(f)(X))
+    np.testing.assert_allclose(gradient, 1.0 - np.tanh(before + X) ** 2)
