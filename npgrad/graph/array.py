@@ -171,7 +171,14 @@ class GradArray:
 
     @shape.setter
     def shape(self, shape: Any) -> None:
-        raise AttributeError("npgrad: x.shape cannot be assigned; use x = x.reshape(shape)")
+        if is_public_leaf(self):
+            raise AttributeError("npgrad: the shape of a leaf is fixed; use x = x.reshape(shape)")
+        made = self.reshape(shape)
+        if made._view is None or self._view is None or made._view.root is not self._view.root:
+            raise AttributeError(
+                "npgrad: incompatible shape for in-place modification; use reshape"
+            )
+        self._array, self._node, self._view = made._array, made._node, made._view
 
     @property
     def dtype(self) -> Any:

@@ -56,6 +56,12 @@ def _numpy() -> dict[int, Any]:
     found[id(np)] = _standing_for(np, names)
     found[id(math)] = MATH
     found[id(cmath)] = CMATH
+    for module, recording in ((math, MATH), (cmath, CMATH)):  # from math import sqrt
+        for name, value in vars(module).items():
+            new = vars(recording)[name]
+            if callable(value) and new is not value:
+                found[id(value)] = new
+                _originals[id(new)] = value
     found.update(LISTED)
     found.update({id(getattr(np, name)): maker for name, maker in MAKERS.items()})
     _originals.update({id(MATH): math, id(CMATH): cmath})

@@ -6,6 +6,8 @@ import dataclasses
 import functools
 import math
 import numbers
+from math import atan2, sqrt
+from math import log as ln
 
 import numpy as np
 import numpy.linalg as la
@@ -46,10 +48,27 @@ def mathematics(x):
     return a * b + math.hypot(x[0], x[1], x[2]) + abs(cmath.exp(1j * x[0]) * x[1])
 
 
+def mathematics_by_name(x):
+    return sqrt(x[0]) * atan2(x[1], x[2]) + ln(x[2], 2) + ln(x[0]) + sqrt(2.0)
+
+
 def lists(x):
     total = np.sum([x[0], x[1] ** 2]) + np.mean([x[0], 3.0]) + max([x[0], x[2]])
     total += np.dot([x[0], x[1]], [1.0, x[2]]) + la.norm([x[0], x[2]]) + np.prod((x[0], x[1]))
     return total + np.max([x[0], x[1]]) + np.cross([x[0], 0, 1.0], [1, x[1], x[2]])[2]
+
+
+def reshapes(x):
+    y = x * 2.0
+    y.shape = (3, 1)
+    y[1, 0] *= x[0]
+    z = np.outer(x, x)
+    row = z[1]
+    z[0, 0] = 3.0
+    z.shape = -1
+    row[0] = x[2]
+    z[4] = x[1]
+    return (y @ np.ones((1, 2))).ravel() @ np.arange(6.0) + np.sum(z**2)
 
 
 def makers(x):
@@ -201,7 +220,8 @@ def imports_inside(x):
 
 exec("def executed(x):\n    b = np.zeros(3)\n    b[0] = x[2] ** 2\n    return np.sum(b)")
 PROGRAMS = [
-    floats, reads_float_as_a_type, types_of_arrays, mathematics, lists, makers, random, vectorized,
+    floats, reads_float_as_a_type, types_of_arrays, mathematics, mathematics_by_name, lists,
+    makers, reshapes, random, vectorized,
     out_buffers, closure, defaults, decorated, Base(), Base.of, Base().square, recursive, generated,
     caches, contexts, solves, imports_inside, executed,  # noqa: F821
 ]  # fmt: skip
