@@ -1,1 +1,1 @@
-"""npgrad.nn against torch on the CPU: ``python -m benchmarks.nn.run``; see ``run.py``."""
+"""npgrad.nn against torch on the CPU: ``python -m benchmarks.nn``; see ``run.py``."""

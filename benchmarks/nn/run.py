@@ -4,9 +4,11 @@ Each library runs in a process of its own; rounds are interleaved (npgrad, torch
 table shows medians over all runs and the fastest run of each, on the wall, and medians of processor
 time, whose ratios are the steadier ones on a busy machine. Speed is torch's time over ours.
 
-    python -m benchmarks.nn.run [--match conv2d] [--rounds 5] [--seconds 0.1] [--threads 2]
+    python -m benchmarks.nn [--match conv2d] [--rounds 5] [--seconds 0.1] [--threads 2]
 
-``--save nn-cpu`` writes ``benchmarks/results/nn-cpu.json`` and ``.md``.
+``--save nn-cpu`` writes ``benchmarks/results/nn-cpu.json`` and ``.md``. The whole table takes about
+five minutes on two cores, ``--rounds 2 --seconds 0.05`` about two; figures of a machine that does
+other work (the load is stated, before and after) are worth little on the wall.
 """
 
 from __future__ import annotations
@@ -112,6 +114,11 @@ def line(row: dict[str, Any]) -> str:
     )
 
 
+def load() -> float | None:
+    """Processes that wanted to run, in the mean over the last minute."""
+    return round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None
+
+
 def machine() -> dict[str, Any]:
     """What the figures belong to."""
     model = platform.processor()
@@ -123,7 +130,7 @@ def machine() -> dict[str, Any]:
     return {
         "cpu": model,
         "cores": os.cpu_count(),
-        "load_before": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
+        "load_before": load(),
         "python": platform.python_version(),
         **{p: importlib.metadata.version(p) for p in packages},
     }
@@ -163,8 +170,10 @@ def main() -> None:
     print(HEAD)
     names = [name for name in CASES if options.match in name]
     rows = measure(names, options.rounds, options.seconds, options.threads)
+    about["load_after"] = load()
     if options.save:
         save(options.save, about, rows)
+    print(f"load before {about['load_before']}, after {about['load_after']}")
     print(f"{sum(map(reaches, rows))} of {len(rows)} rows reach their bar")
 
 
