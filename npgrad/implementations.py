@@ -44,8 +44,8 @@ def large(array: Array) -> bool:
     )
 
 
-def one_pass(first: Array, *others: Array) -> Any:
-    """The kernels of elementwise rules if they may take these arrays, else None."""
+def one_pass(first: Array, *others: Array, operation: str = "slopes") -> Any:
+    """The kernels of elementwise rules (or of `operation`) if they may take these, else None."""
     if not large(first):
         return None
     for array in others:
@@ -53,7 +53,7 @@ def one_pass(first: Array, *others: Array) -> Any:
             return None
         if array.shape != first.shape or not array.flags.c_contiguous:
             return None
-    return kernel("slopes")
+    return kernel(operation)
 
 
 def add_at(buffer: Array, index: Any, value: Array) -> None:

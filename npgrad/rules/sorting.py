@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from npgrad.implementations import one_pass
 from npgrad.primitives import beside, primitive
 from npgrad.rules.indexing import gather, scatter_add
 from npgrad.table import composed, linear, reverse
@@ -77,6 +78,11 @@ def level_ties(g: Any, ordered: Any) -> Any:
 # ------------------------------------------------------------------------------- sort, partition
 def sort_vjp(g: Any, y: Any, a: Any, axis: Any) -> Any:
     """Every cotangent back to where its element came from."""
+    last = axis is not None and axis in (-1, a.ndim - 1)
+    kernels = one_pass(a, g, y, operation="sort") if last else None
+    if kernels is not None:
+        lines = (x.reshape(-1, a.shape[-1]) for x in (g, y, np.argsort(a, axis=-1)))
+        return kernels.back(*lines).reshape(a.shape)
     g = level_ties(rows(g, axis), rows(y, axis))
     order = np.argsort(rows(a, axis), axis=-1)
     return unrows(put(g, places(order)), a.shape, axis)
