@@ -58,3 +58,27 @@ def test_compiled_code_is_refused() -> None:
         npgrad.grad(lambda x: table["sine"](x[0]))(X)
     with pytest.raises((struct.error, npgrad.errors.GradientLost), match=r"not a float|npgrad"):
         npgrad.grad(lambda x: struct.pack("d", x[0]))(X)
+
+
+def general_cosine(x):
+    from scipy.signal import windows
+
+    return np.sum(windows.general_cosine(7, x, sym=False) ** 2)
+
+
+def r2_score(x):
+    from sklearn.metrics import r2_score
+
+    return r2_score(np.array([1.0, 2.0, 4.0]), x)
+
+
+def pieces(x):
+    return np.sum(np.piecewise(x, [x < 1.0, x >= 1.5], [lambda t: t * x[0], 2.0, np.sin]) ** 2)
+
+
+@pytest.mark.parametrize("f", [general_cosine, r2_score, pieces], ids=lambda f: f.__name__)
+def test_buffers_of_a_librarys_namespace(f) -> None:
+    pytest.importorskip("sklearn")
+    wrapped = npgrad.wrap(f, also=("scipy", "sklearn"))
+    expected = differences(f, X)
+    np.testing.assert_allclose(npgrad.grad(wrapped)(X), expected, rtol=1e-6, atol=1e-8)

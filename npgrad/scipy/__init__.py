@@ -15,6 +15,7 @@ import importlib as _importlib
 from typing import Any as _Any
 
 _CHAPTERS = (
+    "fft",
     "integrate",
     "interpolate",
     "linalg",

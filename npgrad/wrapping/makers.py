@@ -164,6 +164,33 @@ def _fromiter(iter: Any, dtype: Any, count: int = -1, **kwargs: Any) -> Any:  # 
     return _converted(np.asarray, stacked(items), (dtype,), {})
 
 
+def _piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
+    """``np.piecewise``, whose own buffer would be plain."""
+    if not ACTIVE.get():
+        return np.piecewise(x, condlist, funclist, *args, **kw)
+    x = MAKERS["asanyarray"](x)
+    if np.isscalar(condlist) or (not isinstance(condlist[0], (list, np.ndarray)) and x.ndim != 0):
+        condlist = [condlist]
+    conditions = np.asarray(condlist, dtype=bool)
+    missing = len(funclist) - len(conditions)
+    if missing == 1:
+        conditions = np.concatenate([conditions, ~np.any(conditions, axis=0, keepdims=True)])
+    elif missing:
+        raise ValueError(
+            f"with {len(conditions)} condition(s), either {len(conditions)} or "
+            f"{len(conditions) + 1} functions are expected"
+        )
+    y = np.zeros_like(x)
+    if type(y) is np.ndarray:
+        y = constant(y)
+    for condition, function in zip(conditions, funclist, strict=True):
+        if not callable(function):
+            y[condition] = function
+        elif (values := x[condition]).size > 0:
+            y[condition] = function(values, *args, **kw)
+    return y
+
+
 def _chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Any:
     made = MAKERS["asarray"](a, dtype=dtype, order=order)
     if type(made) is not GradArray:
@@ -192,6 +219,7 @@ def _makers() -> dict[str, Any]:
     makers["frompyfunc"] = _frompyfunc
     makers["fromiter"] = functools.wraps(np.fromiter)(_fromiter)
     makers["asarray_chkfinite"] = functools.wraps(np.asarray_chkfinite)(_chkfinite)
+    makers["piecewise"] = _piecewise
     makers["r_"] = Joined(np.r_, False)
     makers["c_"] = Joined(np.c_, True)
     return makers

@@ -56,6 +56,8 @@ class Patch:
                 for function in functions_of(value, module):
                     codes.append(function.__code__)
                     places.extend(places_in(function))
+            elif first and type(value) is types.FunctionType and value.__closure__:
+                places.extend(cells_of(value))  # a namespace's function, made for `xp`
         for name, new in shadows_for(codes).items():
             if name not in space:
                 entries.append((name, MISSING, new))
@@ -232,13 +234,18 @@ def content(cell: Any) -> Any:
         return None
 
 
-def places_in(function: types.FunctionType) -> Iterator[Place]:
-    """The closure's cells and defaults of `function` that hold something to replace."""
+def cells_of(function: types.FunctionType) -> Iterator[Place]:
+    """The cells of a closure that hold something to replace."""
     for cell in function.__closure__ or ():
         old = content(cell)
         new = replacement(old)
         if new is not None:
             yield functools.partial(setattr, cell, "cell_contents"), old, new
+
+
+def places_in(function: types.FunctionType) -> Iterator[Place]:
+    """The closure's cells and defaults of `function` that hold something to replace."""
+    yield from cells_of(function)
     defaults = function.__defaults__ or ()
     if any(replacement(value) is not None for value in defaults):
         changed = tuple(replacement(value) or value for value in defaults)

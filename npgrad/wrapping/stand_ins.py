@@ -17,7 +17,7 @@ import numpy as np
 from npgrad.wrapping.makers import CMATH, LISTED, MAKERS, MATH, vectorized
 
 _CHAPTERS = (
-    "integrate", "interpolate", "linalg", "ndimage", "signal", "spatial.distance", "special",
+    "fft", "integrate", "interpolate", "linalg", "ndimage", "signal", "spatial.distance", "special",
     "stats",
 )  # fmt: skip
 

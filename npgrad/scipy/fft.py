@@ -1,0 +1,88 @@
+"""``scipy.fft``: Fourier transforms by NumPy's, which have rules; other names are SciPy's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.fft as original
+
+from ._declare import array_of, refuse, stand_in
+
+_ONE = ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")
+_MANY = ("fft2", "ifft2", "rfft2", "irfft2", "fftn", "ifftn", "rfftn", "irfftn")
+_SHIFTS = ("fftshift", "ifftshift")
+
+__all__ = [*_ONE, *_MANY, *_SHIFTS]  # noqa: PLE0604 -- three tuples of names
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(original, name)
+
+
+def _one(name: str) -> Any:
+    numpys = getattr(np.fft, name)
+
+    @stand_in(getattr(original, name))
+    def transform(
+        x: Any,
+        n: Any = None,
+        axis: int = -1,
+        norm: Any = None,
+        overwrite_x: bool = False,
+        workers: Any = None,
+        *,
+        plan: Any = None,
+    ) -> Any:
+        if plan is not None:
+            raise refuse(f"fft.{name}", "with plan=")
+        return numpys(array_of(x), n, axis, norm)
+
+    return _named(transform, name)
+
+
+def _many(name: str) -> Any:
+    numpys = getattr(np.fft, name)
+    last = (-2, -1) if name.endswith("2") else None
+
+    @stand_in(getattr(original, name))
+    def transform(
+        x: Any,
+        s: Any = None,
+        axes: Any = last,
+        norm: Any = None,
+        overwrite_x: bool = False,
+        workers: Any = None,
+        *,
+        plan: Any = None,
+    ) -> Any:
+        if plan is not None:
+            raise refuse(f"fft.{name}", "with plan=")
+        x = array_of(x)
+        if s is not None and axes is None:
+            s = tuple(s)
+            axes = tuple(range(x.ndim - len(s), x.ndim))
+        return numpys(x, s, axes, norm)
+
+    return _named(transform, name)
+
+
+def _shift(name: str) -> Any:
+    numpys = getattr(np.fft, name)
+
+    @stand_in(getattr(original, name))
+    def shift(x: Any, axes: Any = None) -> Any:
+        return numpys(array_of(x), axes)
+
+    return _named(shift, name)
+
+
+def _named(function: Any, name: str) -> Any:
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"SciPy's ``{name}``."
+    return function
+
+
+globals().update({name: _one(name) for name in _ONE})
+globals().update({name: _many(name) for name in _MANY})
+globals().update({name: _shift(name) for name in _SHIFTS})
