@@ -194,3 +194,13 @@ def test_average_of_maximum_free_windows() -> None:
     g = npgrad.grad(lambda x: np.sum(nn.avg_pool2d(x, 3, 1)))(np.zeros((4, 4)))
     edge = np.array([1, 2, 2, 1])
     np.testing.assert_allclose(g, np.outer(edge, edge) / 9)
+
+
+@pytest.mark.parametrize("planes", [1, 1100])  # the reference, and enough for the kernel
+def test_padding_of_max_pool2d_takes_no_share(planes: int) -> None:
+    """A window of -inf alone: its entry gets all of the cotangent, the padding round it nothing."""
+    x = np.full((planes, 2, 2), -np.inf)
+    g = np.random.default_rng(14).normal(size=x.shape)
+    out, pull = npgrad.vjp(lambda x: nn.max_pool2d(x, 2, 2, 1), x)
+    np.testing.assert_array_equal(out, x)
+    np.testing.assert_array_equal(pull(g)[0], g)
