@@ -18,6 +18,7 @@ import numpy as np
 
 from npgrad import table
 from npgrad.compiled.elementwise import scalar_of
+from npgrad.compiled.generalized import recorded_call
 from npgrad.compiled.python import is_dispatcher, python_of
 from npgrad.compiled.rules import is_elementwise, registered
 from npgrad.compiled.source import NoSource
@@ -98,6 +99,21 @@ def elementwise_call(function: Any, *args: Any, **kwargs: Any) -> Any:
         args, out = args[: function.nin], args[function.nin]
     made = compiled_call(function, args, NoDerivative)
     return made if out is None else assign(out, made, name, user_frame())
+
+
+def generalized_call(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """A ``@guvectorize`` function on recorded arrays: its rule, or its source in wrapped code."""
+    rule = registered(function)
+    if rule is not None:
+        return rule(*args, **kwargs)
+    out = kwargs.pop("out", None)
+    count = len(function.expected_ndims()[0])
+    if len(args) == count + 1 and out is None:
+        args, out = args[:count], args[count]
+    if kwargs or not WRAPPED.get():
+        raise NoDerivative(remedies(function.__name__))
+    made = recorded_call(function, args)
+    return made if out is None else assign(out, made, function.__name__, user_frame())
 
 
 def compiled_call(function: Any, args: tuple[Any, ...], error: type[Exception]) -> Any:
@@ -196,7 +212,8 @@ def _vectorized(fun: Any) -> bool:
         table.composed(fun, functools.partial(elementwise_call, owner))
         return True
     if owner is not None:
-        raise NoDerivative(remedies(owner.__name__))
+        table.composed(fun, functools.partial(generalized_call, owner))
+        return True
     return False
 
 

@@ -38,7 +38,7 @@ def python_of(dispatcher: Any) -> Callable[..., Any]:
     made = _copies.get(dispatcher)
     if made is not None:
         return made
-    source = dispatcher.py_func
+    source = getattr(dispatcher, "py_func", None) or dispatcher.__wrapped__  # of a gufunc
     space = dict(source.__globals__)
     cells = tuple(types.CellType() for _ in source.__closure__ or ())
     copy = types.FunctionType(source.__code__, space, source.__name__, source.__defaults__, cells)

@@ -1,0 +1,37 @@
+"""A ``@guvectorize`` function through its Python source: once for each element of the loop axes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from npgrad.compiled.python import python_of
+from npgrad.errors import NoDerivative
+from npgrad.graph.array import GradArray, unwrap
+
+
+def recorded_call(gufunc: Any, inputs: tuple[Any, ...]) -> Any:
+    """The results of `gufunc` on `inputs`, recorded; each is filled by its source in place."""
+    in_ndims, out_ndims = gufunc.expected_ndims()
+    if gufunc.gufunc_builder.writable_args:
+        raise NoDerivative(f"npgrad: {gufunc.__name__} writes to its inputs; give it a rule")
+    if len(inputs) != len(in_ndims):
+        raise TypeError(f"{gufunc.__name__} takes {len(in_ndims)} arrays, {len(inputs)} were given")
+    plain = gufunc(*[unwrap(x) for x in inputs])
+    results = plain if isinstance(plain, tuple) else (plain,)
+    loop = np.shape(results[0])[: np.ndim(results[0]) - out_ndims[0]]
+    cores = []
+    for x, ndim in zip(inputs, in_ndims, strict=True):
+        x = x if type(x) is GradArray else np.asarray(x)
+        cores.append(np.broadcast_to(x, loop + x.shape[x.ndim - ndim :]))
+    # The source sees an output without core dimensions as an array of one.
+    filled = [
+        GradArray(np.zeros(np.shape(r) if ndim else (*np.shape(r), 1), np.asarray(r).dtype), None)
+        for r, ndim in zip(results, out_ndims, strict=True)
+    ]
+    run = python_of(gufunc)
+    for index in np.ndindex(loop):
+        run(*[x[index] if index else x for x in cores], *[o[index] if index else o for o in filled])
+    made = [o if ndim else o[..., 0] for o, ndim in zip(filled, out_ndims, strict=True)]
+    return tuple(made) if isinstance(plain, tuple) else made[0]

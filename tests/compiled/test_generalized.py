@@ -1,0 +1,51 @@
+"""Generalized functions of Numba's through their Python source, in wrapped code."""
+
+import numpy as np
+import pytest
+
+import npgrad
+
+numba = pytest.importorskip("numba")
+
+X = np.array([[0.3, -1.2, 2.5, 0.7], [1.0, 0.2, -0.4, 0.9]])
+
+
+@numba.guvectorize(["void(f8[:], f8, f8[:])"], "(n),()->(n)")
+def moving_average(x, weight, out):
+    state = x[0]
+    for i in range(x.shape[0]):
+        state = weight * x[i] + (1 - weight) * state
+        out[i] = state
+
+
+@numba.guvectorize(["void(f8[:], f8[:], f8[:])"], "(n),(n)->()")
+def inner(x, y, out):
+    out[0] = 0.0
+    for i in range(x.shape[0]):
+        out[0] += x[i] * y[i]
+
+
+@pytest.mark.parametrize("x", [X, X[0]], ids=["loop", "core"])
+def test_a_moving_average(x):
+    f = npgrad.wrap(lambda x, w: moving_average(x, w))
+    value, gradient = npgrad.value_and_grad(lambda x: np.sum(moving_average(x, 0.25) ** 2))(x)
+    assert value == np.sum(moving_average(x, 0.25) ** 2)
+    assert gradient.shape == x.shape
+    npgrad.testing.check_grads(f, (x, 0.25), order=2)
+    npgrad.testing.check_grads(f, (X[0], np.array([0.2, 0.6])), order=1)
+
+
+def test_a_result_without_core_dimensions():
+    gradient = npgrad.grad(lambda x: np.sum(inner(x, X[0])))(X)
+    assert np.array_equal(gradient, np.broadcast_to(X[0], X.shape))
+    f = npgrad.wrap(lambda x, y: inner(x, y))
+    npgrad.testing.check_grads(f, (X, X[0]), order=2)
+
+
+def test_a_buffer_that_is_filled():
+    def f(x):
+        out = np.zeros_like(x)
+        moving_average(x, 0.5, out)
+        return out
+
+    npgrad.testing.check_grads(npgrad.wrap(f), (X,), order=1)
