@@ -63,8 +63,10 @@ def check(arguments: argparse.Namespace) -> int:
     try:
         function = _function(arguments.function)
         arrays = _arrays(function, arguments)
-    except (ImportError, AttributeError, ValueError, OSError) as error:
-        print(f"npgrad check: {error}", file=sys.stderr)
+    except Exception as error:  # importing somebody's module may raise anything
+        known = isinstance(error, (ImportError, AttributeError, ValueError, OSError))
+        kind = "" if known else f"{type(error).__name__}: "
+        print(f"npgrad check: {kind}{error}", file=sys.stderr)
         return 2
     name = arguments.function
     shapes = ", ".join(f"{a.dtype}{list(a.shape)}" for a in arrays)
@@ -112,11 +114,7 @@ def _function(name: str) -> Callable[..., object]:
 def _arrays(function: Callable[..., object], arguments: argparse.Namespace) -> list[np.ndarray]:
     """The arguments: from a file, random of given shapes, or a random number for each needed."""
     if arguments.args is not None:
-        loaded = np.load(arguments.args)
-        if isinstance(loaded, np.ndarray):
-            return [loaded]
-        with loaded:
-            return [loaded[key] for key in loaded.files]
+        return _fitting(function, _loaded(function, arguments.args))
     shapes = arguments.shape
     if not shapes:
         needed = [
@@ -126,12 +124,65 @@ def _arrays(function: Callable[..., object], arguments: argparse.Namespace) -> l
         ]
         shapes = [()] * len(needed)
     rng = np.random.default_rng(arguments.seed)
-    return [np.asarray(rng.uniform(0.5, 1.5, shape)) for shape in shapes]
+    return _fitting(function, [np.asarray(rng.uniform(0.5, 1.5, shape)) for shape in shapes])
+
+
+def _fitting(function: Callable[..., object], arrays: list[np.ndarray]) -> list[np.ndarray]:
+    """`arrays`, if `function` can be called with them."""
+    try:
+        inspect.signature(function).bind(*arrays)
+    except TypeError as error:
+        name = getattr(function, "__name__", "the function")
+        call = f"{name}{inspect.signature(function)}"
+        raise ValueError(f"{call} cannot be called with {len(arrays)} arrays: {error}") from error
+    return arrays
+
+
+def _loaded(function: Callable[..., object], path: str) -> list[np.ndarray]:
+    """The arrays of a file: by the names of the parameters, or in order where none is named so."""
+    with open(path, "rb") as file:
+        if file.read(4) not in (b"\x93NUM", b"PK\x03\x04"):
+            raise ValueError(f"{path} is neither an .npz nor an .npy file")
+    loaded = np.load(path)
+    if isinstance(loaded, np.ndarray):
+        return [loaded]
+    with loaded:
+        arrays = {key: loaded[key] for key in loaded.files}
+    parameters = [
+        p
+        for p in inspect.signature(function).parameters.values()
+        if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+    ]
+    if all(key.startswith("arr_") for key in arrays):  # what np.savez calls those without a name
+        return list(arrays.values())
+    unknown = [key for key in arrays if key not in {p.name for p in parameters}]
+    missing = [p.name for p in parameters if p.default is p.empty and p.name not in arrays]
+    if unknown or missing:
+        raise ValueError(
+            f"{path} holds {', '.join(arrays)}; the parameters are "
+            f"{', '.join(p.name for p in parameters)}. Save them by these names, or without names."
+        )
+    given = [p.name for p in parameters if p.name in arrays]
+    if given != [p.name for p in parameters[: len(given)]]:
+        raise ValueError(f"{path} leaves out a parameter before {given[-1]}")
+    return [arrays[name] for name in given]
 
 
 def _shape(text: str) -> tuple[int, ...]:
     """``3,4`` as a shape; ``()`` or nothing is a number."""
-    return tuple(int(part) for part in text.strip("()").split(",") if part.strip())
+    try:
+        shape = tuple(int(part) for part in text.strip("()").split(",") if part.strip())
+    except ValueError:
+        shape = (-1,)
+    if min(shape, default=0) < 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no shape; write it as 3,4")
+    return shape
+
+
+def _order(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no order of a derivative; 1, 2, ...")
+    return int(text)
 
 
 def _version(package: str) -> str:
@@ -189,7 +240,9 @@ def parser() -> argparse.ArgumentParser:
     checked.add_argument("function", help="package.module:function")
     where = checked.add_mutually_exclusive_group()
     where.add_argument(
-        "--args", metavar="FILE", help="an .npz file (arrays in order) or an .npy file"
+        "--args",
+        metavar="FILE",
+        help="an .npz file (arrays by the parameters' names, or unnamed in order), or an .npy file",
     )
     where.add_argument(
         "--shape",
@@ -198,7 +251,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="3,4",
         help="the shape of an argument, drawn between 0.5 and 1.5; once for each argument",
     )
-    checked.add_argument("--order", type=int, default=2, help="highest derivative (default 2)")
+    checked.add_argument("--order", type=_order, default=2, help="highest derivative (default 2)")
     checked.add_argument("--modes", nargs="+", choices=("rev", "fwd"), default=("rev", "fwd"))
     checked.add_argument("--samples", type=int, default=1, help="random directions (default 1)")
     checked.add_argument("--rtol", type=float, default=None, help="relative tolerance")

@@ -80,3 +80,39 @@ def test_mistakes(module, name, message, capsys):
     with pytest.raises(SystemExit):
         main(["check", name, "--shape", "3", "--args", "x.npz"])
     capsys.readouterr()
+
+
+def test_arrays_are_bound_by_name(module, tmp_path, capsys):
+    np.savez(tmp_path / "a.npz", y=np.ones((4, 3)), x=np.ones(3))
+    assert main(["check", f"{module}:good", "--args", "a.npz"]) == 0
+    assert "float64[3], float64[4, 3]" in capsys.readouterr().out  # not the order of the file
+    for arrays in ({"x": 1.0, "z": 1.0}, {"x": 1.0}, {"y": 1.0}):
+        np.savez(tmp_path / "a.npz", **arrays)
+        assert main(["check", f"{module}:good", "--args", "a.npz"]) == 2
+        assert f"holds {', '.join(arrays)}; the parameters are x, y" in capsys.readouterr().err
+
+
+def test_arguments_that_do_not_fit(module, tmp_path, capsys):
+    assert main(["check", f"{module}:good", "--shape", "3"]) == 2
+    assert "good(x, y) cannot be called with 1 arrays" in capsys.readouterr().err
+    (tmp_path / "text.npz").write_text("x = 1")
+    assert main(["check", f"{module}:good", "--args", "text.npz"]) == 2
+    assert "neither an .npz nor an .npy" in capsys.readouterr().err
+    (tmp_path / "broken_to_check.py").write_text("1 / 0")
+    assert main(["check", "broken_to_check:f"]) == 2
+    assert "ZeroDivisionError: division by zero" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("--shape", "3x4", "write it as 3,4"),
+        ("--shape", "(-1,)", "write it as 3,4"),
+        ("--order", "0", "no order of a derivative"),
+        ("--order", "two", "no order of a derivative"),
+    ],
+)
+def test_words_that_are_no_numbers(module, option, value, message, capsys):
+    with pytest.raises(SystemExit) as left:
+        main(["check", f"{module}:good", option, value])
+    assert left.value.code == 2 and message in capsys.readouterr().err

@@ -60,15 +60,32 @@ def odeint(
     Dfun: Any = None,
     col_deriv: int = 0,
     full_output: int = 0,
+    ml: Any = None,
+    mu: Any = None,
     rtol: Any = None,
     atol: Any = None,
+    tcrit: Any = None,
+    h0: float = 0.0,
+    hmax: float = 0.0,
+    hmin: float = 0.0,
+    ixpr: int = 0,
+    mxstep: int = 0,
+    mxhnil: int = 0,
+    mxordn: int = 12,
+    mxords: int = 5,
+    printmessg: int = 0,
     tfirst: bool = False,
-    **options: Any,
 ) -> Any:
     """SciPy's ``odeint``, differentiable in `y0`, `t`, `args` and the closure of `func`.
 
     Recorded values go through the steps of the explicit method DOP853 at the tolerances given: a
-    stiff equation takes many.
+    stiff equation takes many. Of LSODA's settings `h0` and `hmax` are heeded then; those of its
+    Jacobian, its orders and its printing have no meaning for that method.
+
+    Raises
+    ------
+    NoDerivative
+        For ``full_output`` and `tcrit`.
 
     Examples
     --------
@@ -91,11 +108,13 @@ def odeint(
             watched(times[0], np.atleast_1d(np.asarray(state, dtype=float)))
     if not recorded and not watched.recorded:
         return original.odeint(
-            func, y0, t, args, Dfun=Dfun, col_deriv=col_deriv, full_output=full_output,
-            rtol=rtol, atol=atol, tfirst=tfirst, **options,
+            func, y0, t, args, Dfun, col_deriv, full_output, ml, mu, rtol, atol, tcrit, h0, hmax,
+            hmin, ixpr, mxstep, mxhnil, mxordn, mxords, printmessg, tfirst,
         )  # fmt: skip
     if full_output:
         raise refuse("integrate.odeint", "with full_output")
+    if tcrit is not None:
+        raise refuse("integrate.odeint", "with tcrit")
 
     def field(s: Any, y: Any) -> Any:
         return func(*swapped(y, s), *args)
@@ -105,6 +124,8 @@ def odeint(
     tolerances = {
         "rtol": 1.49012e-8 if rtol is None else rtol,
         "atol": 1.49012e-8 if atol is None else atol,
+        "max_step": hmax or np.inf,
+        "first_step": h0 or None,
     }
     here: Any = np.atleast_1d(np.asarray(state, dtype=float))
     for i in range(len(times) - 1):
@@ -125,6 +146,9 @@ def _shares(
     """The ends of the solver's steps as shares of the interval, and the state at its end."""
     if start == stop:
         return [0.0, 1.0], y
+    first = tolerances["first_step"]
+    if first is not None:
+        tolerances = {**tolerances, "first_step": min(first, abs(stop - start))}
     solver = method(field, float(start), y, float(stop), **tolerances)
     shares = [0.0]
     while solver.status == "running":

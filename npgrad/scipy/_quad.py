@@ -17,14 +17,29 @@ POINTS = 16  # of each half of QUADPACK's intervals, which it found smooth enoug
 
 
 def quad(
-    func: Callable[..., Any], a: Any, b: Any, args: Any = (), full_output: int = 0, **options: Any
+    func: Callable[..., Any],
+    a: Any,
+    b: Any,
+    args: Any = (),
+    full_output: int = 0,
+    epsabs: float = 1.49e-8,
+    epsrel: float = 1.49e-8,
+    limit: int = 50,
+    points: Any = None,
+    weight: Any = None,
+    wvar: Any = None,
+    wopts: Any = None,
+    maxp1: int = 50,
+    limlst: int = 50,
+    complex_func: bool = False,
 ) -> Any:
     """SciPy's ``quad``; differentiable in the limits, `args` and the closure of `func`.
 
     Raises
     ------
     NoDerivative
-        For a weight function, and for integrands so singular that QUADPACK extrapolates.
+        For a weight function or a complex integrand, and for integrands so singular that QUADPACK
+        extrapolates.
 
     Examples
     --------
@@ -34,6 +49,11 @@ def quad(
     -0.25
     """
     args = args if isinstance(args, tuple) else (args,)
+    options = {
+        "epsabs": epsabs, "epsrel": epsrel, "limit": limit, "points": points, "weight": weight,
+        "wvar": wvar, "wopts": wopts, "maxp1": maxp1, "limlst": limlst,
+        "complex_func": complex_func,
+    }  # fmt: skip
     recorded = is_recorded(args) or is_recorded([a, b])
     values = plain(args)
 
@@ -50,13 +70,15 @@ def quad(
         found = original.quad(number, low, high, full_output=1, **options)
     if not recorded:
         return found if full_output else original.quad(func, a, b, args, **options)
-    if options.get("weight") is not None:
+    if weight is not None:
         raise refuse("integrate.quad", "with a weight function")
+    if complex_func:
+        raise refuse("integrate.quad", "with complex_func: integrate both parts")
     info = found[2]
     lefts, rights = info["alist"][: info["last"]], info["blist"][: info["last"]]
     total = _sum(lambda x: func(x, *args), a, b, low, high, lefts, rights)
     error = abs(float(plain(total)) - found[0])
-    allowed = max(options.get("epsabs", 1.49e-8), options.get("epsrel", 1.49e-8) * abs(found[0]))
+    allowed = max(epsabs, epsrel * abs(found[0]))
     if not error <= 10 * allowed:
         raise NoDerivative(
             "npgrad: npgrad.scipy.integrate.quad: the integrand is singular, QUADPACK extrapolated "

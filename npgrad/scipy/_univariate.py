@@ -111,6 +111,13 @@ class Distribution:
         given = self._parsed(args, kwargs)
         if self.discrete and is_recorded(x):
             raise refuse(f"stats.{self.name}.{method}", "with respect to the number of events")
+        if not self.discrete and method not in ("pdf", "logpdf"):
+            for name in self.shapes:
+                if is_recorded(given[name]):
+                    raise refuse(
+                        f"stats.{self.name}.{method}",
+                        f"by the shape {name!r}: there is no closed form",
+                    )
         values = _alike([x, *given.values()])
         named = dict(zip(given, values[1:], strict=True))
         x, shapes = values[0], [named[name] for name in self.shapes]

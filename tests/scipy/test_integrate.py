@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 import pytest
 import scipy.integrate as theirs
@@ -110,3 +112,29 @@ def test_solve_ivp_backwards_and_what_it_refuses():
     for more in ({"method": "BDF"}, {"dense_output": True}):
         with pytest.raises(npgrad.errors.NoDerivative, match="solve_ivp"):
             npgrad.grad(lambda k, more=more: f(k, **more))(0.5)
+
+
+def test_positions_are_scipys():
+    for name in ("quad", "odeint", "solve_ivp", "trapezoid", "simpson"):
+        assert [*inspect.signature(getattr(ours, name)).parameters] == [
+            *inspect.signature(getattr(theirs, name)).parameters
+        ]
+    decay = lambda y, t: -y
+    # after full_output come ml and mu, then rtol, atol, tcrit, h0, hmax
+    settings = ((), None, 0, 0, None, None, 1e-10, 1e-10, None, 0.01, 0.05)
+    f = lambda y0: ours.odeint(decay, y0, [0.0, 1.0], *settings)[-1, 0]
+    assert abs(npgrad.grad(f)(2.0) - np.exp(-1.0)) < 1e-9
+    calls = []
+    counted = lambda y, t: (calls.append(t), -y)[1]
+    counts = []
+    for hmax in (0.0, 0.01):
+        calls.clear()
+        npgrad.grad(lambda y0, h: ours.odeint(counted, y0, [0.0, 1.0], hmax=h)[-1, 0])(2.0, hmax)
+        counts.append(len(calls))
+    assert counts[1] > 5 * counts[0]
+    with pytest.raises(npgrad.errors.NoDerivative, match="tcrit"):
+        npgrad.grad(lambda y0: ours.odeint(decay, y0, [0.0, 1.0], tcrit=[0.5])[-1, 0])(2.0)
+    g = lambda c: ours.quad(lambda x: np.exp(-c * x), 0, 1, (), 0, 1e-12, 1e-12)[0]
+    assert abs(npgrad.grad(g)(2.0) - (3 * np.exp(-2.0) - 1) / 4) < 1e-12
+    with pytest.raises(npgrad.errors.NoDerivative, match="complex_func"):
+        npgrad.grad(lambda c: ours.quad(lambda x: c * x, 0, 1, complex_func=True)[0])(2.0)
