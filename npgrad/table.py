@@ -45,6 +45,7 @@ __all__ = [
     "fresh",
     "linear",
     "lookup",
+    "of_two",
     "refused",
     "reverse",
     "rule_parameters",
@@ -75,6 +76,7 @@ class Rule:
         "in_place",
         "kind",
         "name",
+        "pair",
         "reason",
         "risky",
         "run",
@@ -118,6 +120,7 @@ class Rule:
         self.both: Function | None = None  # see `elementwise`
         self.run: Function | None = None  # see `computed_by`
         self.verdict = False  # its True says that two arrays are equal
+        self.pair: Rule | None = None  # see `of_two`
         self.fresh = False  # makes a new buffer: constant whatever it was given
         self.compiled: Any = None  # filled by the graph on first use
 
@@ -433,6 +436,20 @@ def reverse(
             holomorphic=holomorphic,
             batched=batched,
         )
+    )
+
+
+def of_two(rule: Rule, vjp: Rules, forward: Rules) -> None:
+    """Give `rule` shorter rules for calls with two arrays ``x1, x2`` and nothing else."""
+    rule.pair = Rule(
+        rule.kind,
+        rule.fun,
+        name=rule.name,
+        signature=lambda: _signature(rule.fun, "x1, x2, /"),
+        vjps=vjp,
+        jvps=forward,
+        holomorphic=rule.holomorphic,
+        batched=rule.batched,
     )
 
 

@@ -288,7 +288,13 @@ class General(Op):
             if i not in self.arrays and i != self.sequence and name not in named
         )
         self.quick = self.backs if self.sequence < 0 else None
-        self.pair = self.arrays == (0, 1) and self.sequence < 0 and not self.view  # of two arrays
+        plain = self.sequence < 0 and not self.view
+        self.lone = plain and self.arrays == (0,)  # of one array
+        self.pair: General | None = None  # what a call with two arrays and nothing else records
+        if rule.pair is not None:
+            self.pair = General(rule.pair)
+        elif plain and self.arrays == (0, 1):
+            self.pair = self
         self._keeps: dict[tuple[bool, ...], tuple[bool, ...]] = {}
         self._plans: dict[int, Plan | None] = {}
         # NumPy's dispatcher is spared, or its whole Python wrapper where the rule says how.

@@ -271,12 +271,12 @@ def product(op: General, x1: Any, x2: Any, frame: FrameType) -> Any:
         a, first = (x1._array, x1._node) if x1._view is None else current(x1)
     if type(x2) is GradArray:
         b, second = (x2._array, x2._node) if x2._view is None else current(x2)
-    plan = None
-    if type(a) is NDARRAY and type(b) is NDARRAY and op.pair and _MODE() is None:
-        plan = op.plan((first is not None) + 2 * (second is not None))
-    if plan is None:
+    pair, plan = op.pair, None
+    if type(a) is NDARRAY and type(b) is NDARRAY and pair is not None and _MODE() is None:
+        plan = pair.plan((first is not None) + 2 * (second is not None))
+    if pair is None or plan is None:
         return general(op, (x1, x2), {}, frame)
-    result = op.run(a, b)
+    result = pair.run(a, b)
     try:
         shape, dtype, base = result.shape, result.dtype, result.base
     except AttributeError:
@@ -285,7 +285,7 @@ def product(op: General, x1: Any, x2: Any, frame: FrameType) -> Any:
         return general(op, (x1, x2), {}, frame)
     if base is not None and (backend.is_view(result, a) or backend.is_view(result, b)):
         result = backend.snapshot(result)
-    values = op.template[:]
+    values = pair.template[:]
     guards: list[tuple[Any, int, bool]] = []
     drop, guard = plan[0], plan[1]
     if 0 not in drop:
@@ -296,7 +296,33 @@ def product(op: General, x1: Any, x2: Any, frame: FrameType) -> Any:
         values[-2] = result
     if guards:
         values.extend(guards)
-    node = Node(op, (first, second), tuple(values), shape, dtype, frame.f_code, frame.f_lasti)
+    node = Node(pair, (first, second), tuple(values), shape, dtype, frame.f_code, frame.f_lasti)
+    return GradArray(result, node)
+
+
+def lone(op: General, x: Any, frame: FrameType) -> Any:
+    """`general` for a call with one array and nothing else, such as ``np.sum(x)``."""
+    if type(x) is not GradArray or not op.lone or _MODE() is not None:
+        return general(op, (x,), {}, frame)
+    array, parent = (x._array, x._node) if x._view is None else current(x)
+    plan = op.plan(1)
+    if type(array) is not NDARRAY or parent is None or plan is None:
+        return general(op, (x,), {}, frame)
+    result = op.run(array)
+    try:
+        shape, dtype, base = result.shape, result.dtype, result.base
+    except AttributeError:
+        return general(op, (x,), {}, frame)
+    if dtype.kind not in "fc":
+        return result
+    if base is not None and backend.is_view(result, array):
+        result = backend.snapshot(result)
+    values = op.template[:]
+    if 0 not in plan[0]:
+        values[0] = array
+    if plan[3]:
+        values[-2] = result
+    node = Node(op, (parent,), tuple(values), shape, dtype, frame.f_code, frame.f_lasti)
     return GradArray(result, node)
 
 
@@ -552,6 +578,8 @@ def call(rule: table.Rule, args: tuple[Any, ...], kwargs: dict[str, Any], frame:
     """Do what the table decides for a function called with at least one GradArray."""
     op = rule.compiled
     if type(op) is General:
+        if len(args) == 1 and not kwargs:
+            return lone(op, args[0], frame)
         return general(op, args, kwargs, frame)
     kind = rule.kind
     if kind == "elementwise":

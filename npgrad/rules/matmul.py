@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from npgrad.rules.indexing import each_row, negative_axis
-from npgrad.table import composed, reverse
+from npgrad.table import Rule, composed, of_two, reverse
 
 Array = Any
 Shape = tuple[int, ...]
@@ -40,11 +40,13 @@ def conj(g: Array) -> Array:
 # ---------------------------------------------------------------------------------------- matmul
 def matmul_left(g: Array, x2: Array, shape: Shape) -> Array:
     """Cotangent of the left factor, of `shape`: g times x2 transposed."""
+    if x2.ndim == 2:
+        return g @ x2.T
     if x2.ndim == 1:
         return g * x2 if g.ndim == 0 else g[..., None] * x2
     right = x2.swapaxes(-1, -2)
     if len(shape) == 1:
-        return g @ right if x2.ndim == 2 else (g[..., None, :] @ right)[..., 0, :]
+        return (g[..., None, :] @ right)[..., 0, :]
     if len(shape) == 2 < x2.ndim == g.ndim:
         summed = (*range(x2.ndim - 2), x2.ndim - 1)
         return np.tensordot(g, x2, (summed, summed))
@@ -53,6 +55,8 @@ def matmul_left(g: Array, x2: Array, shape: Shape) -> Array:
 
 def matmul_right(g: Array, x1: Array, shape: Shape) -> Array:
     """Cotangent of the right factor, of `shape`: x1 transposed times g."""
+    if x1.ndim == 2 and len(shape) == 2:
+        return x1.T @ g
     if x1.ndim == 1:
         if len(shape) == 1:
             return g * x1 if g.ndim == 0 else g[..., None] * x1
@@ -125,9 +129,9 @@ def axes_keyword(axes: Any) -> dict[str, Any]:
     return {} if absent(axes) else {"axes": axes}
 
 
-def gufunc(function: Any, left: Any, right: Any, *, holomorphic: bool = True) -> None:
+def gufunc(function: Any, left: Any, right: Any, *, holomorphic: bool = True) -> Rule:
     """Decide a product that takes ``axes=``, which must not be passed on when it was left out."""
-    reverse(
+    return reverse(
         function,
         {"x1": left, "x2": right},
         {
@@ -145,7 +149,14 @@ def gufunc(function: Any, left: Any, right: Any, *, holomorphic: bool = True) ->
     )
 
 
-gufunc(np.matmul, matmul_left_axes, matmul_right_axes)
+of_two(
+    gufunc(np.matmul, matmul_left_axes, matmul_right_axes),
+    {"x1": matmul_left, "x2": matmul_right},
+    {
+        "x1": lambda g, x2, shape: each_row(lambda row: row @ x2, g, shape),
+        "x2": lambda g, x1, shape: each_row(lambda row: x1 @ row, g, shape),
+    },
+)
 composed(np.linalg.matmul)
 
 

@@ -133,17 +133,15 @@ class Run:
         if quiet:  # but the function itself has to be recorded to be differentiated
             args, kwargs = value(args), value(kwargs)
         self.floor = next_id()
-        if len(which) > 1:
-            which = distinct(f, which, len(args), kwargs)
+        count = len(args)
+        for key in which:
+            if type(key) is not int or not 0 <= key < count:
+                which = distinct(f, which, count, kwargs)
+                break
         filled = list(args)
         named = kwargs
         self.arguments = []
         for key in which:
-            if type(key) is str:
-                if key not in named:
-                    key = place_of(f, key, len(args), kwargs)
-            elif not -len(args) <= key < len(args):  # type: ignore[operator]
-                key = place_of(f, key, len(args), kwargs)
             if type(key) is str:
                 argument = Argument(kwargs[key], key)
                 if named is kwargs:

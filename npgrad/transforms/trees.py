@@ -120,22 +120,29 @@ def differentiable(value: Any, name: str) -> Any:
     )
 
 
+ALIKE: list[Any] = [0.0]  # what `Argument.likes` is for an array of NumPy's
+
+
 class Argument:
     """One argument made into leaves, and how gradients come back in its structure."""
 
-    __slots__ = ("handles", "likes", "nodes", "rebuild", "recorded", "value")
+    __slots__ = ("likes", "nodes", "rebuild", "recorded", "value")
 
     rebuild: Rebuild
 
     def __init__(self, value: Any, name: str) -> None:
-        if type(value) is backend.NDARRAY or is_single(value):
+        self.recorded = False
+        if type(value) is backend.NDARRAY and value.dtype.kind in "fc":  # the everyday case
+            self.value = handle = leaf(value)
+            self.rebuild, self.likes, self.nodes = _only, ALIKE, [handle._node]  # type: ignore[list-item]
+            return
+        if is_single(value):
             parts, self.rebuild = [value], _only
         else:
             parts, self.rebuild = flatten(value)
-        self.handles = []
+        handles = []
         self.likes = []  # for each array: what zeros of its library are made like
         self.nodes: list[Node] = []
-        self.recorded = False
         for part in parts:
             part = differentiable(part, name)
             origin = None
@@ -144,12 +151,16 @@ class Argument:
                 self.recorded = True
             self.likes.append(part if backend.on_device(part) else 0.0)
             handle = leaf(part, False, origin)
-            self.handles.append(handle)
+            handles.append(handle)
             self.nodes.append(handle._node)  # type: ignore[arg-type]
-        self.value = self.rebuild(list(self.handles))
+        self.value = self.rebuild(handles)
 
     def collect(self, gradients: dict[int, tuple[Node, Any]], record: bool) -> Any:
         """The gradients in the argument's structure, zeros where none arrived."""
+        if self.rebuild is _only and not record:
+            node = self.nodes[0]
+            found = gradients.get(node.id)
+            return found[1] if found is not None else _zeros(node, self.likes[0])
         parts = []
         for node, like in zip(self.nodes, self.likes, strict=True):
             found = gradients.get(node.id)
