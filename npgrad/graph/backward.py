@@ -28,7 +28,7 @@ from .node import Leaf, Node, position, recorded_at
 from .op import Op
 from .regions import GETITEM, add_at, is_basic
 
-PATIENCE = 1 << 24  # entries of cotangents between two looks: 128 MB of float64
+PATIENCE = 1 << 24  # entries between two looks: 128 MB of float64 (decision 0006 chose half)
 MANY = 20_000  # nodes between two looks
 MUCH = 1 << 17  # entries in a sweep from which on freed memory is worth keeping
 TINY = 512  # entries below which a new sum is as cheap as adding in place

@@ -128,6 +128,8 @@ class Argument:
 
     __slots__ = ("likes", "nodes", "rebuild", "recorded", "value")
 
+    likes: list[Any]  # for each array: what zeros of its library are made like
+    nodes: list[Node]
     rebuild: Rebuild
 
     def __init__(self, value: Any, name: str) -> None:
@@ -141,8 +143,7 @@ class Argument:
         else:
             parts, self.rebuild = flatten(value)
         handles = []
-        self.likes = []  # for each array: what zeros of its library are made like
-        self.nodes: list[Node] = []
+        self.likes, self.nodes = [], []
         for part in parts:
             part = differentiable(part, name)
             origin = None
