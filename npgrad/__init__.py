@@ -23,11 +23,8 @@ from .transforms.checkpoint import checkpoint as checkpoint
 from .transforms.custom import primitive as primitive
 from .transforms.forward import jvp as jvp
 from .transforms.forward import linearize as linearize
-from .transforms.grad import array as array
 from .transforms.grad import elementwise_grad as elementwise_grad
 from .transforms.grad import grad as grad
-from .transforms.grad import stop_gradient as stop_gradient
-from .transforms.grad import value as value
 from .transforms.grad import value_and_grad as value_and_grad
 from .transforms.grad import vjp as vjp
 from .transforms.jacobian import hessian as hessian
@@ -35,6 +32,9 @@ from .transforms.jacobian import hvp as hvp
 from .transforms.jacobian import jacfwd as jacfwd
 from .transforms.jacobian import jacobian as jacobian
 from .transforms.jacobian import jacrev as jacrev
+from .transforms.values import array as array
+from .transforms.values import stop_gradient as stop_gradient
+from .transforms.values import value as value
 from .wrapping import wrap as wrap
 
 __version__ = "0.1.0"

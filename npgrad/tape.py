@@ -16,7 +16,7 @@ from .graph import backend, modes
 from .graph.array import GradArray, leaf
 from .graph.node import Node, position, source_line
 from .graph.store import GradStore, backward_into
-from .transforms.grad import array
+from .transforms.values import array
 
 
 @dataclass(frozen=True)

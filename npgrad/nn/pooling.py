@@ -17,7 +17,7 @@ from npgrad.kernels import pool2d as kernels
 from npgrad.kernels.pool2d import Window
 from npgrad.nn._declare import fused, operation, prepared, shape_of, wrong_shape
 from npgrad.table import linear, reverse
-from npgrad.transforms.grad import value
+from npgrad.transforms.values import value
 
 __all__ = ["avg_pool2d", "max_pool2d"]
 

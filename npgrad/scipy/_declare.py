@@ -73,7 +73,7 @@ def array_of(value: Any) -> Any:
 
 def plain(value: Any) -> Any:
     """The numbers of `value` without its history: for branches, shifts and masks."""
-    from ..transforms.grad import value as cut
+    from ..transforms.values import value as cut
 
     return cut(value)
 

@@ -12,8 +12,9 @@ from npgrad.graph import backend
 from npgrad.testing.differences import Function, directional
 from npgrad.testing.handwritten import as_args
 from npgrad.transforms.forward import jvp
-from npgrad.transforms.grad import value, vjp
+from npgrad.transforms.grad import vjp
 from npgrad.transforms.trees import flatten, is_single
+from npgrad.transforms.values import value
 
 
 def check_grads(

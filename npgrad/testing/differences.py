@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from npgrad.transforms.grad import Argnums, argnums_of
+from npgrad.transforms.run import Argnums, argnums_of
 from npgrad.transforms.trees import flatten
 
 Function = Callable[..., Any]

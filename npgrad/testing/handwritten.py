@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 
 from npgrad.testing.differences import LEVELS, Function, complex_step, differentiated, entry
-from npgrad.transforms.grad import Argnums, grad, value
+from npgrad.transforms.grad import grad
 from npgrad.transforms.jacobian import jacobian
+from npgrad.transforms.run import Argnums
 from npgrad.transforms.trees import flatten, is_single
+from npgrad.transforms.values import value
 
 SHOWN = 5  # entries listed in a message
 

@@ -11,8 +11,10 @@ from ..graph.array import GradArray, current, unwrap
 from ..graph.backward import collect, depending
 from ..graph.forward import Forward
 from ..graph.node import Node, alive
-from .grad import Function, Run, output_parts, prepare, value
+from .grad import output_parts, prepare
+from .run import Function, Run
 from .trees import is_single, same_structure
+from .values import value
 
 
 def linearize(f: Function, *args: Any) -> tuple[Any, Callable[..., Any]]:

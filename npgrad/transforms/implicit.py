@@ -22,8 +22,9 @@ from ..errors import RuleError
 from ..graph import backend
 from .custom import Primitive, primitive
 from .forward import jvp
-from .grad import value, vjp
+from .grad import vjp
 from .jacobian import jacobian
+from .values import value
 
 Function = Callable[..., Any]
 LinearSolver = Callable[[Function, Any], Any]

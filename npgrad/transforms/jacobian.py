@@ -17,7 +17,8 @@ from ..graph.array import GradArray, current
 from ..graph.backward import collect, depending
 from ..graph.node import alive
 from .forward import sweep
-from .grad import Argnums, Derived, Function, Run, grad
+from .grad import Derived, grad
+from .run import Argnums, Function, Run
 from .trees import flatten
 
 DEFAULT_ENTRIES = 1 << 24  # entries of one batch of cotangents unless `chunk` says otherwise

@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from npgrad.graph.array import GradArray
-from npgrad.transforms.grad import value
+from npgrad.transforms.values import value
 
 __all__ = ["Installed", "install"]
 

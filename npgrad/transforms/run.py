@@ -1,0 +1,137 @@
+"""One call of a function on leaves, the arguments that `argnums` means, and sweeps over it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..graph.array import GradArray
+from ..graph.backward import Backward, collect, depending
+from ..graph.modes import MODE, change
+from ..graph.node import Node, alive, next_id
+from .trees import Argument
+from .values import value
+
+Function = Callable[..., Any]
+Argnums = int | str | Sequence[int | str]
+
+
+class Run:
+    """One call of a function on leaves: the arguments, the output, and sweeps over it."""
+
+    __slots__ = ("arguments", "aux", "floor", "node", "out")
+
+    def __init__(
+        self, f: Function, args: tuple[Any, ...], kwargs: dict[str, Any], which: Sequence[int | str]
+    ) -> None:
+        mode = MODE.get()
+        quiet = mode is not None and not mode.recording  # under no_grad: its results are constant,
+        if quiet:  # but the function itself has to be recorded to be differentiated
+            args, kwargs = value(args), value(kwargs)
+        self.floor = next_id()
+        count = len(args)
+        for key in which:
+            if type(key) is not int or not 0 <= key < count:
+                which = distinct(f, which, count, kwargs)
+                break
+        filled = list(args)
+        named = kwargs
+        self.arguments = []
+        for key in which:
+            if type(key) is str:
+                argument = Argument(kwargs[key], key)
+                if named is kwargs:
+                    named = dict(kwargs)
+                named[key] = argument.value
+            else:
+                argument = Argument(args[key], f"argument {key}")  # type: ignore[index]
+                filled[key] = argument.value  # type: ignore[index]
+            self.arguments.append(argument)
+        token = change(recording=True) if quiet else None
+        try:
+            self.out = f(*filled, **named)
+        finally:
+            if token is not None:
+                MODE.reset(token)
+        for argument in self.arguments:
+            for node in argument.nodes:
+                node.op.open = False
+
+    def gradients(
+        self, seeds: list[tuple[Node, Any]], retain: bool, record: bool = False, batch: int = 0
+    ) -> tuple[list[Any], bool]:
+        """The cotangents of the arguments, each in its structure; whether they are recorded."""
+        order, older = collect([node for node, _ in seeds], self.floor)
+        for _, g in seeds:
+            record = record or type(g) is GradArray
+        active = None
+        if older:
+            record = record or any(map(alive, older))
+            roots = {node.id for argument in self.arguments for node in argument.nodes}
+            active = depending(order, roots)
+            order = [node for node in order if node.id in active]
+            seeds = [seed for seed in seeds if seed[0].id in active]
+        leaves: dict[int, tuple[Node, Any]] = {}
+        if seeds:
+            walk = Backward(record=record, batch=batch, active=active, private=not retain)
+            if record:
+                seeds = [
+                    (node, g if type(g) is GradArray else GradArray(g, None)) for node, g in seeds
+                ]
+            walk.run(order, seeds, retain)
+            leaves = walk.leaves
+        connected = record
+        for argument in self.arguments:
+            connected = connected or argument.recorded
+        return [argument.collect(leaves, connected) for argument in self.arguments], connected
+
+
+def distinct(
+    f: Function, which: Sequence[int | str], count: int, kwargs: dict[str, Any]
+) -> list[int | str]:
+    """`which` as the arguments were passed; ValueError if two of them mean the same one."""
+    found: list[int | str] = []
+    for key in which:
+        if isinstance(key, int) and -count <= key < count:
+            found.append(key % count)
+        else:
+            found.append(key if key in kwargs else place_of(f, key, count, kwargs))
+    if len(set(found)) != len(found):
+        raise ValueError(f"npgrad: argnums names an argument twice: {tuple(which)!r}")
+    return found
+
+
+def place_of(f: Function, key: int | str, count: int, kwargs: dict[str, Any]) -> int | str:
+    """Where an argument named was passed by position, or one numbered by keyword."""
+    try:
+        parameters = list(inspect.signature(f).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    positional = [
+        p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+    ]
+    if isinstance(key, str):
+        if key in positional[:count]:
+            return positional.index(key)
+        raise TypeError(f"npgrad: argnums={key!r}, but no argument of that name was passed")
+    if 0 <= key < len(positional) and positional[key] in kwargs:
+        return positional[key]
+    raise TypeError(
+        f"npgrad: argnums={key}, but the function was called with {count} positional arguments"
+    )
+
+
+def argnums_of(argnums: Any) -> tuple[tuple[int | str, ...], bool]:
+    """`argnums` as a tuple, and whether it was a single one."""
+    if isinstance(argnums, (int, str)) and not isinstance(argnums, bool):
+        return (argnums,), True
+    try:
+        which = tuple(argnums)
+    except TypeError:
+        which = ()
+    if not which or not all(isinstance(a, (int, str)) for a in which):
+        raise TypeError(f"npgrad: argnums is an int, a name, or a tuple of them, not {argnums!r}")
+    if len(set(which)) != len(which):
+        raise ValueError(f"npgrad: argnums names an argument twice: {argnums!r}")
+    return which, False
