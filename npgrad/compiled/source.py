@@ -291,6 +291,8 @@ class _Dual:
                 self.emit(f"{target.id} = {text}")
         elif isinstance(target, ast.Tuple) and all(isinstance(e, ast.Name) for e in target.elts):
             text, tangents = self.expression(value)
+            # `a, b = b, a` reads every tangent before it sets one
+            tangents = {d: self.temporary(t) for d, t in tangents.items()}
             self.emit(f"{ast.unparse(target)} = {text}")
             for i, element in enumerate(target.elts):
                 assert isinstance(element, ast.Name)

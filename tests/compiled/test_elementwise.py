@@ -221,3 +221,46 @@ def test_threads():
         thread.join()
     for i, found in results.items():
         assert np.allclose(found, math.exp(-i) + i * np.cos(X * i), rtol=1e-13)
+
+
+def _swapped(x):
+    a, b = x, x * x
+    for _ in range(3):
+        a, b = b, a
+    return a + 3 * b
+
+
+def _chained(x):
+    s = z = x
+    k = 0
+    while True:
+        s *= x
+        k += 1
+        if k > 2:
+            break
+        if s < 0:
+            continue
+        z = z + s
+    return z if z > s else s * 2
+
+
+def _augmented(x):
+    s = x
+    s **= 2
+    s /= x + 1
+    s -= 0.5 * x
+    return -s
+
+
+def _mixed(x):
+    y = abs(x) - int(x)
+    if y > 0.5:
+        y = 1 - y
+    return min(y, 0.28) ** 1.5 + (x if x > 1 else -x) * y
+
+
+@pytest.mark.parametrize("f", [_swapped, _chained, _augmented, _mixed])
+@pytest.mark.parametrize("x", [0.2, -0.37, 0.75, 1.4, 2.1])
+def test_statements(f, x):
+    _, (tangent,) = dual(f, (frozenset({0}),))(x, 1.0)
+    assert tangent == pytest.approx(difference(f, [x], [1.0]), rel=1e-6, abs=1e-8)
