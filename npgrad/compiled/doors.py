@@ -34,7 +34,8 @@ from npgrad.graph.stacking import has_recorded
 def remedies(name: str, why: str = "") -> str:
     """The three ways out, and the user's line; `why` the derivative was not compiled."""
     frame: Any = user_frame()
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("numba."):
+    inner = ("numba.", "functools")
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(inner):
         frame = frame.f_back
     return (
         f"npgrad: {name} is compiled by Numba and was called with a recorded array at "
