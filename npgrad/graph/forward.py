@@ -12,8 +12,9 @@ from . import backend
 from .array import GradArray, leaf
 from .backward import Backward, _plain, collect, depending, freed, verify
 from .conform import conform, spread
+from .general import conjugate, is_complex
 from .node import Leaf, Node, position
-from .op import Op, _conjugate, _is_complex
+from .op import Op
 
 
 class Forward:
@@ -175,11 +176,11 @@ class Forward:
             for shape, dtype in shapes
         ]
         g: Any = dummies[0] if node.dtype is not None else tuple(dummies)
-        turn = op.holomorphic and _is_complex(g)
-        back = op.backs[slot](_conjugate(g) if turn else g, kept, parent)
+        turn = op.holomorphic and is_complex(g)
+        back = op.backs[slot](conjugate(g) if turn else g, kept, parent)
         if back is None:
             return None
-        back = conform(_conjugate(back) if turn else back, parent)
+        back = conform(conjugate(back) if turn else back, parent)
         roots = [d._node for d in dummies if d is not None]
         if type(back) is not GradArray or back._node is None:
             return None

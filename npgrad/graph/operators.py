@@ -16,8 +16,8 @@ from .. import table
 from ..errors import InPlaceError, NoDerivative
 from . import backend, modes
 from .array import GradArray, current, storage, unwrap
+from .general import General
 from .node import Node, next_id
-from .op import General
 from .record import (
     assign,
     at,

@@ -16,8 +16,9 @@ from .. import table
 from ..errors import InPlaceError, NoDerivative, RuleError
 from . import backend, modes
 from .array import GradArray, current
+from .general import OPTION, STRICT, General, Slots, Zeros, item_of
 from .node import Node
-from .op import OPTION, STRICT, Elementwise, General, Op, Slots, Zeros, item_of
+from .op import Elementwise, Op
 from .stacking import has_recorded, stacked
 from .stale import found_equal
 from .views import link, region

@@ -1,0 +1,390 @@
+"""Operations of NumPy functions that are not ufuncs of one output: what the table decides compiled.
+
+The record asks them which parameters are arrays and what to keep (``plan``, ``keeps``), the sweeps
+to spread and push.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from ..errors import NoDerivative
+from ..table import Rule, rule_parameters
+from . import backend
+from .array import GradArray, unwrap
+from .node import Node
+from .op import Op, adapter, lifted
+
+Plan = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], bool]
+
+# What a parameter is, where it is not the slot of an array.
+OPTION, STRICT, SPECIAL = -1, -2, -3
+
+
+class Slots:
+    """What a rule of the sequence parameter gets as ``shape`` and ``dtype``: one per element."""
+
+    __slots__ = ("dtype", "shape")
+
+    def __init__(self, shape: tuple[Any, ...], dtype: tuple[Any, ...]) -> None:
+        self.shape = shape
+        self.dtype = dtype
+
+
+class Zeros:
+    """Stands for a constant argument of a linear function: its tangent is zeros of its shape."""
+
+    __slots__ = ("shape",)
+
+    def __init__(self, value: Any) -> None:
+        self.shape = backend.describe(value)[0]
+
+
+class General(Op):
+    """A NumPy function decided as linear, bilinear or reverse.
+
+    ``parents`` are the array parameters in the order of `arrays`, then the elements of the
+    sequence parameter, if there is one. ``kept`` has a place for each parameter (arrays that no
+    rule names are None), then the output, then the `Slots` of the sequence.
+    """
+
+    def __init__(self, rule: Rule) -> None:
+        assert rule.signature is not None
+        self.rule = rule
+        self.name = rule.name
+        self.fun = rule.fun
+        self.view = rule.view
+        self.batched = rule.batched
+        self.holomorphic = rule.holomorphic
+        parameters = rule.signature.parameters
+        self.names = tuple(parameters)
+        self.defaults = tuple(p.default for p in parameters.values())
+        self.bind = _binder(self.name, rule.signature)
+        self.invoke = _caller(rule.signature)
+        count = len(self.names)
+        self.width = count + 2
+        place = {name: i for i, name in enumerate(self.names)}
+        self.place = place
+        self.out = place.get("out", -1)
+        sequences = [name for name in rule.arrays if name.startswith("*")]
+        if len(sequences) > 1:
+            raise TypeError(f"{self.name}: at most one sequence of arrays, got {sequences}")
+        simple = [name for name in rule.arrays if not name.startswith("*")]
+        self.sequence = place[sequences[0][1:]] if sequences else -1
+        self.arrays = tuple(place[name] for name in simple)
+        self.slot = {place[name]: i for i, name in enumerate(simple)}
+        self.order = (*simple, *sequences)
+        where = {**place, "y": count}
+        self.backs = tuple(
+            adapter(f, where) if (f := rule.vjps.get(n)) else None for n in self.order
+        )
+        self.forwards = tuple(
+            adapter(f, where) if (f := rule.jvps.get(n)) else None for n in self.order
+        )
+        named = {"out", *rule.ignores}
+        for f in (*rule.vjps.values(), *rule.jvps.values()):
+            named |= set(rule_parameters(f)) if f else set()
+        self.strict = tuple(
+            i
+            for name, i in place.items()
+            if i not in self.arrays and i != self.sequence and name not in named
+        )
+        self.quick = self.backs if self.sequence < 0 else None
+        plain = self.sequence < 0 and not self.view
+        self.lone = plain and self.arrays == (0,)  # of one array
+        self.pair: General | None = None  # what a call with two arrays and nothing else records
+        if rule.pair is not None:
+            self.pair = General(rule.pair)
+        elif plain and self.arrays == (0, 1):
+            self.pair = self
+        self._keeps: dict[tuple[bool, ...], tuple[bool, ...]] = {}
+        self._plans: dict[int, Plan | None] = {}
+        # NumPy's dispatcher is spared, or its whole Python wrapper where the rule says how.
+        self.run = rule.run or getattr(rule.fun, "_implementation", rule.fun)
+        self.template = [None if d is inspect.Parameter.empty else d for d in self.defaults]
+        self.template += [None, None]
+        self.slot_at = tuple(
+            self.slot.get(i, SPECIAL if i in (self.out, self.sequence) else OPTION)
+            for i in range(count)
+        )
+        self.slot_at = tuple(STRICT if i in self.strict else s for i, s in enumerate(self.slot_at))
+
+    def plan(self, mask: int) -> Plan | None:
+        """What the everyday path keeps when the array slots in `mask` are recorded.
+
+        Parameters not to keep, plain ones to guard, those of a linear function of which the shape
+        is enough, and whether to keep the output; None where the everyday path does not apply.
+        """
+        try:
+            return self._plans[mask]
+        except KeyError:
+            pass
+        recorded = tuple(bool(mask >> slot & 1) for slot in range(len(self.order)))
+        plan = None
+        applies = mask and all(
+            back is not None for back, flag in zip(self.backs, recorded, strict=True) if flag
+        )
+        if applies:
+            keep = self.keeps(recorded)
+            constant = [i for slot, i in enumerate(self.arrays) if not recorded[slot]]
+            zeros = [i for i in constant if not keep[i] and self.rule.kind == "linear"]
+            plan = (
+                tuple(i for i in self.arrays if not keep[i] and i not in zeros),
+                tuple(i for i in constant if keep[i]),
+                tuple(zeros),
+                keep[-1],
+            )
+        self._plans[mask] = plan
+        return plan
+
+    def keeps(self, recorded: tuple[bool, ...]) -> tuple[bool, ...]:
+        """Which of the array parameters, and of the output, the rules of the recorded ones name."""
+        keep = self._keeps.get(recorded)
+        if keep is None:
+            named: set[str] = set()
+            for flag, name in zip(recorded, self.order, strict=True):
+                if flag:
+                    for f in (self.rule.vjps.get(name), self.rule.jvps.get(name)):
+                        named |= set(rule_parameters(f)) if f else set()
+                    if self.rule.kind == "bilinear":  # the JVP is the function itself
+                        named |= set(self.order) - {name}
+            keep = self._keeps[recorded] = tuple(name in named for name in (*self.names, "y"))
+        return keep
+
+    def lift(self, node: Node) -> tuple[Any, ...]:
+        """See `Op.lift`."""
+        kept = node.kept
+        assert kept is not None
+        values = list(kept)
+        for slot, i in enumerate(self.arrays):
+            values[i] = lifted(kept[i], node.parents[slot])
+        if self.sequence >= 0 and kept[self.sequence] is not None:
+            elements = zip(kept[self.sequence], node.parents[len(self.arrays) :], strict=True)
+            values[self.sequence] = [lifted(value, parent) for value, parent in elements]
+        y = kept[self.width - 2]
+        if isinstance(y, tuple):
+            values[self.width - 2] = tuple(item_of(node, i, value) for i, value in enumerate(y))
+        else:
+            values[self.width - 2] = lifted(y, node)
+        return tuple(values)
+
+    def spread(self, walk: Any, node: Node, g: Any, kept: tuple[Any, ...]) -> None:
+        """See `Op.spread`."""
+        if walk.batch and not self.batched:
+            walk.loop(self, node, g, kept)
+            return
+        dtype = node.dtype
+        turn = self.holomorphic and (dtype.kind == "c" if dtype is not None else is_complex(g))
+        if turn:
+            g = conjugate(g)
+        simple = len(self.arrays)
+        active = walk.active
+        for back, parent in zip(self.backs[:simple], node.parents, strict=False):
+            if parent is not None and (active is None or parent.id in active):
+                part = back(g, kept, parent)  # type: ignore[misc]
+                if part is not None:
+                    walk.add(parent, conjugate(part) if turn else part, g)
+        if self.sequence >= 0:
+            parts = self.backs[simple](g, kept, kept[self.width - 1])  # type: ignore[misc]
+            for part, parent in zip(parts, node.parents[simple:], strict=True):
+                if part is not None and parent is not None and walk.wants(parent):
+                    walk.add(parent, conjugate(part) if turn else part, g)
+
+    def weight(self, g: Any) -> int:
+        """See `Op.weight`."""
+        return getattr(g, "size", 0)
+
+    def push(self, walk: Any, node: Node, tangents: list[Any], kept: tuple[Any, ...]) -> Any:
+        """See `Op.push`."""
+        if self.rule.kind == "linear" and not any(self.forwards):
+            return self._push_linear(walk.like, node, tangents, kept)
+        total = None
+        simple = len(self.arrays)
+        for slot, tangent in enumerate(tangents[:simple]):
+            if tangent is None:
+                continue
+            forward = self.forwards[slot]
+            if forward is not None:
+                part = forward(tangent, kept, node.parents[slot])
+            elif self.rule.kind == "bilinear":
+                values = list(kept[: len(self.names)])
+                values[self.arrays[slot]] = tangent
+                part = self.again(values)
+            else:
+                part = walk.transposed(self, node, slot, tangent, kept)
+            total = part if total is None else _added(total, part)
+        if self.sequence >= 0 and any(t is not None for t in tangents[simple:]):
+            filled = [
+                backend.zeros(walk.like, shape, dtype) if tangent is None else tangent
+                for tangent, shape, dtype in zip(
+                    tangents[simple:],
+                    kept[self.width - 1].shape,
+                    kept[self.width - 1].dtype,
+                    strict=True,
+                )
+            ]
+            forward = self.forwards[simple]
+            if forward is None:
+                raise NoDerivative(f"npgrad: {self.name} has no forward rule for its sequence")
+            part = forward(filled, kept, kept[self.width - 1])
+            total = part if total is None else _added(total, part)
+        return total
+
+    def pushes_batches(self, tangents: list[Any]) -> bool:
+        """See `Op.pushes_batches`."""
+        simple = len(self.arrays)
+        given = [t is not None for t in tangents[:simple]]
+        if self.sequence >= 0:
+            given.append(any(t is not None for t in tangents[simple:]))
+        return self.batched and all(
+            forward is not None for forward, flag in zip(self.forwards, given, strict=True) if flag
+        )
+
+    def _push_linear(
+        self, like: Any, node: Node, tangents: list[Any], kept: tuple[Any, ...]
+    ) -> Any:
+        """The function itself on the tangents, zeros for what has none."""
+        values = list(kept[: len(self.names)])
+        simple = len(self.arrays)
+        for slot, i in enumerate(self.arrays):
+            parent, tangent = node.parents[slot], tangents[slot]
+            if tangent is not None:
+                values[i] = tangent
+            elif parent is not None:
+                values[i] = backend.zeros(like, parent.shape, parent.dtype)
+            elif type(kept[i]) is Zeros:
+                values[i] = backend.zeros(like, kept[i].shape, node.dtype)
+            elif kept[i] is not None:
+                values[i] = backend.zeros(like, *backend.describe(kept[i]))
+        if self.sequence >= 0:
+            slots = kept[self.width - 1]
+            values[self.sequence] = [
+                backend.zeros(like, shape, dtype) if tangent is None else tangent
+                for tangent, shape, dtype in zip(
+                    tangents[simple:], slots.shape, slots.dtype, strict=True
+                )
+            ]
+        return self.again(values)
+
+    def replay(self, array: Any, kept: tuple[Any, ...]) -> Any:
+        """The function on another array in place of its first, for views."""
+        values = list(kept[: len(self.names)])
+        values[self.arrays[0]] = array
+        return self.again(values)
+
+    def again(self, values: list[Any]) -> Any:
+        """The function called with these parameters.
+
+        Other libraries lack some of NumPy's parameters and name some otherwise: defaults are left
+        out, and what comes before the first of them is passed by position.
+        """
+        first = values[self.arrays[0] if self.arrays else self.sequence]
+        if type(first) in (list, tuple):
+            first = first[0] if first else None
+        if not backend.on_device(unwrap(first)):
+            return self.invoke(self.fun, values)
+        kinds = self.rule.signature.parameters  # type: ignore[union-attr]
+        args: list[Any] = []
+        named: dict[str, Any] = {}
+        position = True
+        for (name, parameter), value in zip(kinds.items(), values, strict=True):
+            default = parameter.default
+            usual = value is default or _same_plain(value, default)
+            if usual and (default is None or type(default) is not int):  # some need axis=-1
+                position = False
+            elif position and parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
+                args.append(value)
+            else:
+                named[name] = value
+        return self.fun(*args, **named)
+
+
+def _same_plain(a: Any, b: Any) -> bool:
+    return type(a) is type(b) and isinstance(a, (bool, int, str, float)) and a == b
+
+
+def is_complex(g: Any) -> bool:
+    """Whether `g`, or an entry of a tuple `g`, is complex."""
+    if isinstance(g, tuple):
+        return any(part is not None and backend.describe(part)[1].kind == "c" for part in g)
+    return bool(backend.describe(g)[1].kind == "c")
+
+
+def conjugate(g: Any) -> Any:
+    """The conjugate of `g`, or of each entry of a tuple `g`; real ones as they are."""
+    if isinstance(g, tuple):
+        return tuple(None if part is None else conjugate(part) for part in g)
+    return g.conj() if backend.describe(g)[1].kind == "c" else g
+
+
+def _added(a: Any, b: Any) -> Any:
+    if isinstance(a, tuple):
+        return tuple(
+            y if x is None else x if y is None else x + y for x, y in zip(a, b, strict=True)
+        )
+    return a + b
+
+
+class Item(Op):
+    """One output of a function of several."""
+
+    name = "item"
+
+    def spread(self, walk: Any, node: Node, g: Any, kept: tuple[Any, ...]) -> None:
+        """See `Op.spread`."""
+        walk.add_item(node.parents[0], kept[0], kept[1], g)
+
+    def push(self, walk: Any, node: Node, tangents: list[Any], kept: tuple[Any, ...]) -> Any:
+        """See `Op.push`."""
+        return tangents[0][kept[0]]
+
+
+ITEM = Item()
+
+
+def item_of(node: Node, index: int, value: Any) -> Any:
+    """A handle of output `index` of `node`; plain if it is an integer."""
+    shape, dtype = backend.describe(value)
+    if not backend.is_inexact(dtype):
+        return value
+    count = node.shape[0]  # a node of several outputs counts them where others have their shape
+    return GradArray(
+        value, Node(ITEM, (node,), (index, count), shape, dtype, node.code, node.lasti)
+    )
+
+
+def _caller(signature: inspect.Signature) -> Callable[[Any, list[Any]], Any]:
+    """``(fun, values) -> fun(...)``, by keyword where the signature allows it."""
+    kinds = inspect.Parameter
+    words = [
+        f"v[{i}]" if p.kind is kinds.POSITIONAL_ONLY else f"{name}=v[{i}]"
+        for i, (name, p) in enumerate(signature.parameters.items())
+    ]
+    return eval(f"lambda fun, v: fun({', '.join(words)})")  # type: ignore[no-any-return]
+
+
+def _binder(name: str, signature: inspect.Signature) -> Callable[..., list[Any]]:
+    """A function with `signature` that returns its arguments as a list, in order."""
+    space: dict[str, Any] = {}
+    parts: list[str] = []
+    previous = None
+    kinds = inspect.Parameter
+    for i, (key, parameter) in enumerate(signature.parameters.items()):
+        if previous is kinds.POSITIONAL_ONLY and parameter.kind is not kinds.POSITIONAL_ONLY:
+            parts.append("/")
+        if parameter.kind is kinds.KEYWORD_ONLY and previous is not kinds.KEYWORD_ONLY:
+            parts.append("*")
+        previous = parameter.kind
+        if parameter.default is kinds.empty:
+            parts.append(key)
+        else:
+            space[f"_d{i}"] = parameter.default
+            parts.append(f"{key}=_d{i}")
+    if previous is kinds.POSITIONAL_ONLY:
+        parts.append("/")
+    function = name.rpartition(".")[2]
+    names = ", ".join(signature.parameters)
+    exec(f"def {function}({', '.join(parts)}): return [{names}]", space)
+    return space[function]  # type: ignore[no-any-return]
