@@ -46,7 +46,7 @@ def linearize(f: Function, *args: Any) -> tuple[Any, Callable[..., Any]]:
     >>> push(np.array([1.0, 1.0]))
     array([ 1., -1.])
     """
-    run = Run(prepare(f, True), args, {}, range(len(args)))
+    run = Run(prepare(f, True), args, {}, range(len(args)), later=True)
     outputs, rebuild = output_parts(run.out, "jvp")
     nodes = [current(out)[1] if type(out) is GradArray else None for out in outputs]
     order, older = collect([node for node in nodes if node is not None], run.floor)

@@ -16,7 +16,7 @@ from ..graph.node import Node, alive, recorded_at
 from ..graph.store import cotangent_for
 from .run import Argnums, Function, Run, argnums_of
 from .trees import flatten, is_single, same_structure
-from .values import value
+from .values import settled, value
 
 
 def scalar_output(out: Any, who: str, holomorphic: bool) -> tuple[Any, Node | None]:
@@ -161,15 +161,16 @@ class Gradient(Derived):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The gradient, and the value if asked for."""
         run = Run(self._f, args, kwargs, self._which)
-        out, aux = _split_aux(run.out, True) if self._has_aux else (run.out, None)
+        out, aux = run.out, None
+        if self._has_aux:
+            out, aux = _split_aux(run.out, True)
+            aux = settled(aux)  # before the sweep frees what it depends on
         result, node = scalar_output(out, "grad", self._holomorphic)
         seeds = [] if node is None else [(node, backend.ones_like(node, result))]
         gradients, recorded = run.gradients(seeds, False)
         if self._holomorphic:
             gradients = [_conjugated(gradient, result) for gradient in gradients]
         gradient = gradients[0] if self._single else tuple(gradients)
-        if self._has_aux and not recorded:
-            aux = value(aux)
         if not self._with_value:
             return (gradient, aux) if self._has_aux else gradient
         if recorded and type(out) is GradArray:
@@ -282,7 +283,7 @@ def vjp(f: Function, *args: Any) -> tuple[Any, Function]:
     >>> pull(np.array([1.0, 10.0]))
     (array([ 3., 40.]), array([ 1., 20.]))
     """
-    run = Run(prepare(f, True), args, {}, range(len(args)))
+    run = Run(prepare(f, True), args, {}, range(len(args)), later=True)
     recorded = any(argument.recorded for argument in run.arguments)
     outputs, _ = output_parts(run.out, "vjp")
     nodes = [current(out)[1] if type(out) is GradArray else None for out in outputs]

@@ -18,12 +18,20 @@ Argnums = int | str | Sequence[int | str]
 
 
 class Run:
-    """One call of a function on leaves: the arguments, the output, and sweeps over it."""
+    """One call of a function on leaves: the arguments, the output, and sweeps over it.
+
+    With `later` the sweeps come when the caller has its arguments back: they are copied.
+    """
 
     __slots__ = ("arguments", "aux", "floor", "node", "out")
 
     def __init__(
-        self, f: Function, args: tuple[Any, ...], kwargs: dict[str, Any], which: Sequence[int | str]
+        self,
+        f: Function,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        which: Sequence[int | str],
+        later: bool = False,
     ) -> None:
         mode = MODE.get()
         quiet = mode is not None and not mode.recording  # under no_grad: its results are constant,
@@ -40,12 +48,12 @@ class Run:
         self.arguments = []
         for key in which:
             if type(key) is str:
-                argument = Argument(kwargs[key], key)
+                argument = Argument(kwargs[key], key, later)
                 if named is kwargs:
                     named = dict(kwargs)
                 named[key] = argument.value
             else:
-                argument = Argument(args[key], f"argument {key}")  # type: ignore[index]
+                argument = Argument(args[key], f"argument {key}", later)  # type: ignore[index]
                 filled[key] = argument.value  # type: ignore[index]
             self.arguments.append(argument)
         token = change(recording=True) if quiet else None

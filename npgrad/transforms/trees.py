@@ -132,9 +132,12 @@ class Argument:
     nodes: list[Node]
     rebuild: Rebuild
 
-    def __init__(self, value: Any, name: str) -> None:
+    def __init__(self, value: Any, name: str, later: bool = False) -> None:
+        """`later`: the sweep comes after the call, when the caller may have changed `value`."""
         self.recorded = False
         if type(value) is backend.NDARRAY and value.dtype.kind in "fc":  # the everyday case
+            if later or value.nbytes <= backend.COPIED_BYTES:
+                value = value.copy("K")
             self.value = handle = leaf(value)
             self.rebuild, self.likes, self.nodes = _only, ALIKE, [handle._node]  # type: ignore[list-item]
             return
@@ -150,6 +153,8 @@ class Argument:
             if type(part) is GradArray:
                 part, origin = current(part)
                 self.recorded = True
+            elif later or getattr(part, "nbytes", 0) <= backend.COPIED_BYTES:
+                part = backend.snapshot_any(part)
             self.likes.append(part if backend.on_device(part) else 0.0)
             handle = leaf(part, False, origin)
             handles.append(handle)

@@ -9,6 +9,7 @@ import numpy as np
 from ..errors import GradientLost, NotDifferentiable
 from ..graph import backend
 from ..graph.array import GradArray, current, leaf
+from ..graph.node import alive
 from ..graph.stacking import has_recorded
 from .trees import flatten, is_single
 
@@ -106,3 +107,14 @@ def stop_gradient(x: Any) -> Any:
         return x
     parts, rebuild = flatten(x)
     return rebuild([stop_gradient(p) for p in parts])
+
+
+def settled(x: Any) -> Any:
+    """`x` with plain arrays for what no gradient can be asked of any more."""
+    if type(x) is GradArray:
+        node = current(x)[1]
+        return x if node is not None and alive(node) else value(x)
+    if is_single(x) or isinstance(x, (str, bytes)) or x is None:
+        return x
+    parts, rebuild = flatten(x)
+    return rebuild([settled(p) if type(p) is GradArray else p for p in parts])
