@@ -303,6 +303,31 @@ def finite(value: Array) -> bool:
     return bool(total - total == 0) or bool(library(value).isfinite(value).all())
 
 
+def all_finite(values: list[Array]) -> bool:
+    """Whether every entry of every array is finite; what is on a device is waited for once."""
+    there: list[Array] = []
+    for value in values:
+        if on_device(value):
+            there.append(value)
+        elif not finite(value):
+            return False
+    odd: Any = None  # zero, or NaN where a sum was not finite
+    for value in there:
+        whole = value.sum()
+        odd = whole - whole if odd is None else odd + (whole - whole)
+    if odd is None or bool(odd == 0):
+        return True
+    return all(bool(library(value).isfinite(value).all()) for value in there)
+
+
+def bounds(values: Array) -> tuple[int, int]:
+    """The least and the greatest of integers; what is on a device is waited for once."""
+    if on_device(values):
+        low, high = library(values).stack((values.min(), values.max())).tolist()
+        return low, high
+    return int(values.min()), int(values.max())
+
+
 def total(value: Array) -> Array:
     """The sum of all entries; dispatches."""
     return np.add.reduce(value, None) if type(value) is np.ndarray else value.sum()
@@ -361,7 +386,7 @@ def snapshot_any(value: Array) -> Array:
 
 def where(mask: Array, a: Array, b: Array) -> Array:
     """Choose by `mask`; dispatches, so that recorded arrays are recorded."""
-    return np.where(mask, a, b)
+    return a.copy() if mask is True else np.where(mask, a, b)  # CuPy's takes no bool
 
 
 def copyto(target: Array, value: Array, mask: Array) -> None:

@@ -310,7 +310,7 @@ class Backward:
             state = self._checkpoint()
             begin = self._stretch(order, stop, 0)
             masked = not self.careful and any(order[i].op.masks for i in range(begin, stop))
-            if masked and not self._finite(state):
+            if masked and not self._finite(state, order, begin):
                 self._restore(state)
                 self.careful = True
                 self._stretch(order, stop, begin)
@@ -456,33 +456,42 @@ class Backward:
             return ufunc(g, kept[place])
         return ufunc(g, kept[place], out=g, casting="same_kind")
 
-    def _finite(self, start: State) -> bool:
+    def _finite(self, start: State, order: list[Node], begin: int) -> bool:
         """Look whether everything in flight, and every gradient so far, is finite.
 
         What was in flight at the start of the stretch was looked at then, and not written to since.
+        A look at a device's arrays waits for the device: it is taken only if a rule of the stretch
+        is one that can make ``0 * inf``.
         """
         if self.suspect:
             return False
+        risky = (type(node.op) is not Leaf and node.op.risky for node in order[begin:])
+        if backend.on_device(self.like) and not any(risky):
+            return True
         cotangents, leaves = start
-        for key, g in self.cotangents.items():
-            if g is cotangents.get(key) or key in self.looked:
-                continue
-            for part in g if type(g) is list else (g,):
-                if part is not None and not backend.finite(_plain(part)):
-                    return False
-        for key, found in self.leaves.items():
-            if found is leaves.get(key) or key in self.looked:
-                continue
-            if not backend.finite(_plain(found[1])):
-                return False
-        return True
+        new = [
+            _plain(part)
+            for key, g in self.cotangents.items()
+            if g is not cotangents.get(key) and key not in self.looked
+            for part in (g if type(g) is list else (g,))
+            if part is not None
+        ]
+        new += [
+            _plain(found[1])
+            for key, found in self.leaves.items()
+            if found is not leaves.get(key) and key not in self.looked
+        ]
+        return backend.all_finite(new)
 
     def _look(self, key: int, value: Any, g: Any) -> None:
         """Look at `g` in place of the larger or several values that an operation made of it.
 
         A second sweep changes what risky rules make of a zero, and nothing else. So where `g` is
-        finite the `value` of any other operation is right, and need not be read once more.
+        finite the `value` of any other operation is right, and need not be read once more. Arrays
+        of a device are looked at together, at the end: each look would wait.
         """
+        if backend.on_device(self.like):
+            return
         if self.cotangents.get(key) is value:
             self.looked.add(key)
         if g is not None and not backend.finite(_plain(g)):

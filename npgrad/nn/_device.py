@@ -218,7 +218,7 @@ def checked_index(index: Array, length: int, axis: int) -> Array:
             raise OutOfRange(f"an index must be of integer dtype, not {index.dtype}")
         return index.astype(np.int64)
     if index.size:
-        low, high = int(index.min()), int(index.max())
+        low, high = backend.bounds(index)
         if low < -length or high >= length:
             worst = low if low < -length else high
             raise OutOfRange(f"index {worst} is out of bounds for axis {axis} with size {length}")

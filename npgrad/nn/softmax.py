@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from npgrad.errors import OutOfRange
+from npgrad.graph import backend
 from npgrad.kernels import log_softmax as log_kernels
 from npgrad.kernels import softmax as kernels
 from npgrad.nn import _device
@@ -159,7 +160,7 @@ def cross_entropy(logits: Any, labels: Any) -> Any:
     if labels.dtype.kind not in "iu":
         raise OutOfRange(f"npgrad.nn.cross_entropy: labels are integers, not {labels.dtype}")
     if labels.size:
-        low, high = int(labels.min()), int(labels.max())
+        low, high = backend.bounds(labels)
         if low < 0 or high >= shape[-1]:
             worst = low if low < 0 else high
             raise OutOfRange(f"npgrad.nn.cross_entropy: label {worst} of {shape[-1]} classes")

@@ -248,7 +248,7 @@ def poly(seq_of_zeros: Any) -> Array:
     if zeros.ndim != 1:
         raise ValueError("input must be 1d or non-empty square 2d array.")
     if not zeros.size:
-        return np.ones_like(zeros, shape=())
+        return np.ones_like(zeros, shape=1)[0]  # CuPy overlooks a shape of ()
     a = np.ones_like(zeros, shape=1)
     nothing = np.zeros_like(a)
     for zero in zeros:

@@ -120,7 +120,7 @@ def resize_body(a: Any, new_shape: Any) -> Array:
         raise ValueError("all elements of `new_shape` must be non-negative")
     size = math.prod(target)
     if flat.size == 0:
-        return np.zeros_like(flat, shape=target)
+        return np.zeros_like(flat, shape=(1, *target))[0]  # CuPy overlooks a shape of ()
     return np.reshape(np.tile(flat, -(-size // flat.size))[:size], target)
 
 

@@ -255,10 +255,11 @@ def fold(ufunc: np.ufunc, x: Any, axis: Any, keepdims: bool, initial: Any, where
     if where is not True:
         mask = laid_out(np.broadcast_to(as_array(where), x.shape), axes, rest)
     start = 0
+    zeros = np.zeros_like(line, shape=(1, *line.shape[1:]))[0]  # CuPy overlooks a shape of ()
     if given(initial):
-        y = np.zeros_like(line, shape=line.shape[1:]) + initial
+        y = zeros + initial
     elif ufunc.identity is not None:  # NumPy begins with it, so that hypot of one is its size
-        y = np.zeros_like(line, shape=line.shape[1:]) + ufunc.identity
+        y = zeros + ufunc.identity
     elif mask is not None:
         raise ValueError(
             f"reduction operation '{ufunc.__name__}' does not have an identity, so to use a where "
