@@ -12,8 +12,8 @@ from npgrad.errors import GradientLost, OperandMutated
 from tests.harness import SAMPLES, parameters
 from tests.samples.core import Sample
 
-from .known_gaps import KNOWN_GAPS
-from .recorded import check_sample
+from .known_gaps import DIFFERS, RAISES, SIGNS
+from .recorded import check_adjoint, check_raises, check_sample
 
 pytestmark = pytest.mark.gpu
 OF_NN = [sample for sample in SAMPLES if sample.name.startswith("nn.")]
@@ -26,10 +26,25 @@ def cupy() -> Any:
 
 
 @pytest.mark.parametrize("sample", parameters(OF_NUMPY))
-def test_sample_on_the_device(sample: Sample, cupy: Any, request: Any) -> None:
-    if sample.name in KNOWN_GAPS:
-        request.applymarker(pytest.mark.xfail(reason=KNOWN_GAPS[sample.name]))
-    check_sample(sample, cupy.asarray, cupy.asnumpy, cupy.ndarray)
+def test_sample_on_the_device(sample: Sample, cupy: Any, record_property: Any) -> None:
+    put, get, kind = cupy.asarray, cupy.asnumpy, cupy.ndarray
+    if sample.name in RAISES:
+        check_raises(sample, put, get, kind)
+        outcome = "raises on the device only"
+    elif sample.name in DIFFERS:
+        reason, through = DIFFERS[sample.name]
+        assert check_sample(sample, put, get, kind, through=through) == "checked"
+        check_adjoint(sample, put, get, None if reason == SIGNS else through)
+        outcome = "compared behind the library's choice"
+    else:
+        outcome = check_sample(sample, put, get, kind)
+    record_property("device", outcome)
+
+
+def test_the_lists_name_samples() -> None:
+    names = {sample.name for sample in OF_NUMPY}
+    assert names >= {*RAISES, *DIFFERS}
+    assert not {*RAISES} & {*DIFFERS}
 
 
 @pytest.mark.parametrize("sample", parameters(OF_NN))
@@ -118,3 +133,20 @@ def test_another_stream(cupy: Any) -> None:
         got = npgrad.grad(lambda x: np.sum(np.sin(x)))(cupy.arange(1000.0))
         stream.synchronize()
     assert np.allclose(cupy.asnumpy(got), np.cos(np.arange(1000.0)), rtol=1e-12)
+
+
+def test_infinite_derivatives_behind_a_mask(cupy: Any) -> None:
+    x = cupy.asarray([0.0, 1.0, 4.0])
+    got = npgrad.grad(lambda x: np.sum(np.where(x > 0, np.sqrt(x), 0)))(x)
+    assert cupy.asnumpy(got).tolist() == [0.0, 0.5, 0.25]
+    assert np.isinf(cupy.asnumpy(npgrad.grad(lambda x: np.sum(np.sqrt(x)))(x))[0])
+
+
+def test_no_look_where_nothing_can_turn_infinite(cupy: Any, monkeypatch: Any) -> None:
+    def look(values: Any) -> bool:
+        raise AssertionError("the sweep waits for the device")
+
+    monkeypatch.setattr("npgrad.graph.backend.all_finite", look)
+    npgrad.grad(lambda x: np.sum(npgrad.nn.relu(x @ x) + x))(cupy.ones((3, 3)))
+    with pytest.raises(AssertionError, match="waits"):
+        npgrad.grad(lambda x: np.sum(np.exp(x)))(cupy.ones(3))
