@@ -11,6 +11,7 @@ H200 machine, where Numba's own dispatcher takes 28 to 69). On NumPy arrays, in 
 
 from __future__ import annotations
 
+import abc
 import dataclasses
 import functools
 import os
@@ -78,32 +79,32 @@ class Kernel:
         return max(1, min(by_registers, by_threads, by_shared))
 
 
-class Backend:
+class Backend(abc.ABC):
     """What a launcher needs from the array library."""
 
+    @abc.abstractmethod
     def empty(self, shape: Any, dtype: Any) -> Any:
         """An array of any contents."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def zeros(self, shape: Any, dtype: Any) -> Any:
         """An array of zeros."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def run(self, program: Program, grid: Sequence[int], *args: Any) -> None:
         """Launch a program on the current stream."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def resident_blocks(self, program: Program) -> int:
         """How many blocks of this program the device holds at once."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def address(self, array: Any) -> int:
         """Where an array's memory starts."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def flags(self) -> Any:
         """int32 words, zero between kernels, private to the current device and stream."""
-        raise NotImplementedError
 
     #: red.global.add.v4.f32 exists from compute capability 9.0 on
     vector_add: bool = False
@@ -112,21 +113,21 @@ class Backend:
         """Whether 128-bit accesses are allowed at the start of each array."""
         return all(self.address(a) % 16 == 0 for a in arrays if a is not None)
 
+    @abc.abstractmethod
     def contiguous(self, array: Any) -> Any:
         """The array in C order, itself if it is."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def sort(self, array: Any) -> Any:
         """A sorted copy of a 1-D array."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def arange(self, n: int) -> Any:
         """0 .. n-1 as int64."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def constants(self, values: tuple[int, ...]) -> Any:
         """A small int32 table, kept on the device."""
-        raise NotImplementedError
 
 
 FLAG_WORDS = 1 << 16
