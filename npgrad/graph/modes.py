@@ -24,6 +24,9 @@ class Mode(NamedTuple):
 
 EVERYDAY = Mode()
 WRAPPED: ContextVar[Any] = ContextVar("npgrad_wrapped", default=False)  # true in a wrapped call
+PASSED_OVER: set[str] = (
+    set()
+)  # files whose frames stand between the user's line and NumPy's function
 MODE: ContextVar[Mode | None] = ContextVar("npgrad_mode", default=None)
 
 

@@ -21,6 +21,7 @@ import numpy as np
 from npgrad.errors import GradientLost
 from npgrad.graph import backend
 from npgrad.graph.array import GradArray, lost, plain, storage, unwrap
+from npgrad.graph.modes import PASSED_OVER
 from npgrad.graph.modes import WRAPPED as ACTIVE
 from npgrad.graph.stacking import has_recorded, stacked
 from npgrad.graph.views import region
@@ -224,6 +225,8 @@ def _makers() -> dict[str, Any]:
     makers["c_"] = Joined(np.c_, True)
     return makers
 
+
+PASSED_OVER.add(__file__)
 
 # Functions that programs hand lists of numbers to, besides those that take sequences of arrays.
 _TAKE_LISTS = """

@@ -56,7 +56,7 @@ class Patch:
                 for function in functions_of(value, module):
                     codes.append(function.__code__)
                     places.extend(places_in(function))
-            elif first and type(value) is types.FunctionType and value.__closure__:
+            elif first and type(value) is types.FunctionType and not is_own(value):
                 places.extend(cells_of(value))  # a namespace's function, made for `xp`
         for name, new in shadows_for(codes).items():
             if name not in space:
@@ -224,6 +224,11 @@ def functions_of(value: Any, module: Any) -> Iterator[types.FunctionType]:
             stack.extend(h for h in held if type(h) is types.FunctionType)
             if hasattr(value, "__wrapped__"):
                 stack.append(value.__wrapped__)
+
+
+def is_own(function: types.FunctionType) -> bool:
+    """Whether `function` is npgrad's: a stand-in, whose closure holds the function of SciPy's."""
+    return str(function.__module__).partition(".")[0] == "npgrad"
 
 
 def content(cell: Any) -> Any:
