@@ -6,6 +6,7 @@ forward with n tangents, whichever are fewer. `chunk` bounds how many go togethe
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -75,8 +76,6 @@ class _Linear:
     def chunk(self, total: int, extent: int, chunk: int | None) -> int:
         """How many rows to take at once."""
         if chunk is not None:
-            if chunk < 1:
-                raise ValueError(f"npgrad: chunk is a positive number of rows, not {chunk}")
             return min(chunk, max(total, 1))
         largest = max([_size(node.shape) for node in self.order] or [1])
         return max(1, min(total, DEFAULT_ENTRIES // max(largest, 1)))
@@ -88,6 +87,19 @@ def _unit_rows(start: int, stop: int, shape: tuple[int, ...], dtype: Any, like: 
     rows = xp.zeros((stop - start, _size(shape)), dtype)
     rows[xp.arange(stop - start), xp.arange(start, stop)] = 1
     return rows.reshape((stop - start, *shape))
+
+
+def _check_chunk(chunk: Any) -> None:
+    if chunk is None:
+        return
+    try:
+        rows = operator.index(chunk)
+    except TypeError:
+        raise TypeError(
+            f"npgrad: chunk is a positive whole number of rows, or None, not {chunk!r}"
+        ) from None
+    if rows < 1:
+        raise ValueError(f"npgrad: chunk is a positive number of rows, not {chunk}")
 
 
 def _spans(total: int, step: int) -> Iterator[tuple[int, int]]:
@@ -268,6 +280,7 @@ class Jacobian(Derived):
         progress: bool,
         wrap: bool,
     ) -> None:
+        _check_chunk(chunk)
         super().__init__(what, f, argnums, wrap, chunk, progress)
         self._chunk = chunk
         self._progress = progress
