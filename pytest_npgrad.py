@@ -6,6 +6,7 @@ suite that does not use these fixtures pays for neither NumPy nor npgrad.
 
 from __future__ import annotations
 
+import argparse
 import functools
 from collections.abc import Callable
 from typing import Any
@@ -27,7 +28,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption(
         "--npgrad-samples",
-        type=int,
+        type=_samples,
         default=1,
         metavar="N",
         help="random directions that check_grads tries (default 1)",
@@ -40,6 +41,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="seed of the random directions, as a failure reported it; by default made from the "
         "name of the test",
     )
+
+
+def _samples(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} directions check nothing; at least 1 is needed")
+    return int(text)
 
 
 def _seed(request: pytest.FixtureRequest) -> int:

@@ -185,6 +185,12 @@ def _order(text: str) -> int:
     return int(text)
 
 
+def _samples(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} directions check nothing; at least 1 is needed")
+    return int(text)
+
+
 def _version(package: str) -> str:
     """The installed version of `package`, or nothing."""
     names = ("cupy-cuda13x", "cupy-cuda12x", "cupy") if package == "cupy" else (package,)
@@ -253,7 +259,9 @@ def parser() -> argparse.ArgumentParser:
     )
     checked.add_argument("--order", type=_order, default=2, help="highest derivative (default 2)")
     checked.add_argument("--modes", nargs="+", choices=("rev", "fwd"), default=("rev", "fwd"))
-    checked.add_argument("--samples", type=int, default=1, help="random directions (default 1)")
+    checked.add_argument(
+        "--samples", type=_samples, default=1, help="random directions (default 1)"
+    )
     checked.add_argument("--rtol", type=float, default=None, help="relative tolerance")
     checked.add_argument("--seed", type=int, default=0, help="of arguments and directions")
     return top
