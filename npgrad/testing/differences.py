@@ -23,15 +23,39 @@ class Estimate(NamedTuple):
     error: float
 
 
-def _careful(difference: Callable[[float], Any], h: float, levels: int) -> Estimate:
-    """`_extrapolated` from `h`, and from much smaller steps where that is no good (near a pole)."""
+def _careful(
+    difference: Callable[[float], Any], h: float, nearest: float, noise: float, levels: int
+) -> Estimate:
+    """`_extrapolated` from `h`, and from much smaller steps where that is no good (near a pole).
+
+    The last of those is `nearest`, relative to the point itself. `noise` is the rounding of one
+    value of the function: over a small step it may be all that a difference shows, and it shows as
+    no error at all where both values round to the same.
+    """
     best = _extrapolated(difference, h, levels)
-    for _ in range(2):
-        if best.error <= 1e-7 * float(np.max(np.abs(best.value), initial=1e-3)):
+    for step in (h / 2**levels, h / 4**levels, nearest):
+        if best.error <= 1e-7 * _size(best):
             break
-        h /= 2**levels
-        best = min(best, _extrapolated(difference, h, levels), key=lambda e: e.error)
+        if step < h:
+            found = _extrapolated(difference, step, levels)
+            rounding = noise * 2 ** (levels - 1) / step
+            best = min(best, Estimate(found.value, found.error + rounding), key=_doubt)
     return best
+
+
+def _size(estimate: Estimate) -> float:
+    return float(np.max(np.abs(estimate.value), initial=0.0))
+
+
+def _doubt(estimate: Estimate) -> tuple[float, float]:
+    """How little an estimate says: relative error where it says anything, then absolute error.
+
+    Relative first: past a pole differences are wrong by little beside those at the pole.
+    """
+    if not math.isfinite(estimate.error):
+        return math.inf, math.inf
+    clear = estimate.error <= 1e-3 * _size(estimate)
+    return (estimate.error / (_size(estimate) or 1.0) if clear else 1.0), estimate.error
 
 
 def _extrapolated(difference: Callable[[float], Any], h: float, levels: int) -> Estimate:
@@ -53,12 +77,21 @@ def _extrapolated(difference: Callable[[float], Any], h: float, levels: int) -> 
     return best
 
 
-def _step(x: Any, direction: Any, eps: float) -> float:
-    """The largest step: no entry of `x` moves by more than some percent of itself (or of 0.1)."""
+def _step(x: Any, direction: Any, eps: float, least: float = 0.1) -> float:
+    """The largest step: no entry of `x` moves by more than some percent of itself (or of `least`).
+
+    Without a least, entries that are zero do not count.
+    """
     moves = np.abs(direction)
-    room = 2.0 * eps ** (1 / 9) * np.maximum(np.abs(x), 0.1)  # 0.036 of x in double precision
-    ratios = room[moves > 0] / moves[moves > 0]
+    room = 2.0 * eps ** (1 / 9) * np.maximum(np.abs(x), least)  # 0.036 of x in double precision
+    counts = (moves > 0) & (room > 0)
+    ratios = room[counts] / moves[counts]
     return float(ratios.min()) if ratios.size else 1.0
+
+
+def _noise(out: Any) -> float:
+    """The rounding of a value of a function."""
+    return _eps(out) * float(np.max(np.abs(out), initial=0.0))
 
 
 def _eps(out: Any) -> float:
@@ -78,15 +111,17 @@ def directional(
     """The derivative of ``f(*xs)``, one array, along the direction `vs`, by differences."""
     xs = [_wide(x) for x in xs]
     with np.errstate(all="ignore"):
-        eps = _eps(f(*xs))
+        here = f(*xs)
+        eps = _eps(here)
         h = min(_step(x, v, eps) for x, v in zip(xs, vs, strict=True))
+        nearest = min(_step(x, v, eps, 0.0) for x, v in zip(xs, vs, strict=True))
 
         def difference(t: float) -> Any:
             ahead = f(*(x + t * v for x, v in zip(xs, vs, strict=True)))
             behind = f(*(x - t * v for x, v in zip(xs, vs, strict=True)))
             return (np.asarray(ahead) - np.asarray(behind)) / (2 * t)
 
-        return _careful(difference, h, levels)
+        return _careful(difference, h, nearest, _noise(here), levels)
 
 
 def differentiated(args: Sequence[Any], argnums: Argnums) -> tuple[tuple[int, ...], bool]:
@@ -188,16 +223,17 @@ def _along(
     moved: Callable[[Any], Any], at: Any, direction: Any, step: float | None, levels: int
 ) -> Estimate:
     with np.errstate(all="ignore"):
-        h = step
-        if h is None:
-            h = _step(np.asarray([at]), np.ones(1), _eps(moved(0.0)))
+
+        def difference(t: float) -> Any:
+            return (moved(t * direction) - moved(-t * direction)) / (2 * t)
+
         if step is not None:
-            return _extrapolated(
-                lambda t: (moved(t * direction) - moved(-t * direction)) / (2 * t), h, levels
-            )
-        return _careful(
-            lambda t: (moved(t * direction) - moved(-t * direction)) / (2 * t), h, levels
+            return _extrapolated(difference, step, levels)
+        here = moved(0.0)
+        h, nearest = (
+            _step(np.asarray([at]), np.ones(1), _eps(here), least) for least in (0.1, 0.0)
         )
+        return _careful(difference, h, nearest, _noise(here), levels)
 
 
 def complex_step(f: Function, args: Sequence[Any], k: int, j: int, index: tuple[int, ...]) -> Any:
