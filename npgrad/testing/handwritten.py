@@ -41,7 +41,8 @@ def assert_grad(
     argnums : int or tuple of int
         The arguments that `analytic` differentiates.
     rtol, atol : float
-        Allowed is ``atol + rtol * abs(npgrad's)``.
+        Both relative: allowed is ``rtol`` of npgrad's entry and ``atol`` of the largest entry of
+        npgrad's gradient, here or at a point beside (at an optimum all that is here is rounding).
 
     Raises
     ------
@@ -115,17 +116,17 @@ def _compare(
     head = f"the gradient of {name} with respect to argument {k}"
     if len(parts) != len(wanted):
         return f"{head} has {len(parts)} arrays, the argument has {len(wanted)}"
-    wrong = []
-    total = 0
-    for j, (a, b) in enumerate(zip(parts, wanted, strict=True)):
-        a, b = np.asarray(value(a)), np.asarray(value(b))
+    pairs = [
+        (np.asarray(value(a)), np.asarray(value(b))) for a, b in zip(parts, wanted, strict=True)
+    ]
+    for a, b in pairs:
         if a.shape != b.shape:
             return f"{head} has shape {a.shape}, it must be {b.shape}"
-        total += a.size
-        off = np.abs(a - b)
-        same = (a == b) | (np.isnan(a) & np.isnan(b))
-        bad = ~same & ~(off <= atol + rtol * np.abs(b))
-        wrong += [(float(off[i]), j, i, a[i], b[i]) for i in np.ndindex(a.shape) if bad[i]]
+    total = sum(a.size for a, _ in pairs)
+    wrong = _wrong(pairs, rtol, atol * _largest(wanted))
+    if wrong:
+        beside = _npgrad(f, _moved(args, k), (k,))[0]
+        wrong = _wrong(pairs, rtol, atol * _largest([*wanted, *flatten(beside)[0]]))
     if not wrong:
         return ""
     wrong.sort(key=lambda entry: -entry[0] if entry[0] == entry[0] else -math.inf)
@@ -136,6 +137,38 @@ def _compare(
     if len(wrong) > SHOWN:
         lines.append(f"  and {len(wrong) - SHOWN} more")
     return "\n".join([*lines, _verdict(votes)])
+
+
+def _wrong(
+    pairs: Sequence[tuple[Any, Any]], rtol: float, atol: float
+) -> list[tuple[float, int, tuple[int, ...], Any, Any]]:
+    """The entries that differ: by how much, array, index, what was given and npgrad's."""
+    found = []
+    for j, (a, b) in enumerate(pairs):
+        off = np.abs(a - b)
+        same = (a == b) | (np.isnan(a) & np.isnan(b))
+        bad = ~same & ~(off <= atol + rtol * np.abs(b))
+        found += [(float(off[i]), j, i, a[i], b[i]) for i in np.ndindex(a.shape) if bad[i]]
+    return found
+
+
+def _largest(arrays: Sequence[Any]) -> float:
+    """The largest finite entry."""
+    sizes = [np.abs(np.asarray(value(array))) for array in arrays]
+    return max((float(np.max(s, initial=0.0, where=np.isfinite(s))) for s in sizes), default=0.0)
+
+
+def _moved(args: Sequence[Any], k: int) -> tuple[Any, ...]:
+    """`args` with every entry of argument `k` moved by up to a percent of itself, or of 0.1."""
+    rng = np.random.default_rng(0)
+    parts, rebuild = flatten(_floating(args[k]))
+    made = []
+    for part in parts:
+        x = np.asarray(part)
+        room = 0.01 * np.maximum(np.abs(x), 0.1)
+        y = (x + room * rng.uniform(-1.0, 1.0, x.shape)).astype(np.result_type(x, np.float16))
+        made.append(y if x.ndim else y[()])
+    return (*args[:k], rebuild(made), *args[k + 1 :])
 
 
 def _line(
@@ -150,12 +183,13 @@ def _line(
     difference = np.asarray(estimate.value)[outer][()]
     step = complex_step(f, args, k, j, inner)
     step = step if isinstance(step, str) else np.asarray(step)[outer][()]
-    allowed = 10 * estimate.error + 1e-7 * abs(difference) + 1e-10
+    scale = min(1.0, float(np.fmax(abs(a), abs(b))))
+    allowed = 10 * estimate.error + 1e-7 * abs(difference) + 1e-10 * scale
     near = [who for who, x in (("analytic", a), ("npgrad", b)) if abs(x - difference) <= allowed]
     by = "Finite differences agree"
     if not isinstance(step, str) and len(near) != 1:
         by = "Finite differences cannot tell, the complex step agrees"
-        allowed = 1e-9 * abs(step) + 1e-14
+        allowed = 1e-9 * abs(step) + 1e-14 * scale
         near = [who for who, x in (("analytic", a), ("npgrad", b)) if abs(x - step) <= allowed]
     votes.append((near[0], by) if len(near) == 1 else ("", ""))
     where = f"array {j}, entry" if several else "entry"

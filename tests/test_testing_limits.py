@@ -1,0 +1,149 @@
+"""Where a gradient check could pass a wrong gradient: nothing checked, small scales, poles."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import npgrad
+from npgrad.__main__ import main
+from npgrad.scipy import sparse as our_sparse
+from npgrad.testing import assert_grad, check_grads, finite_difference_grad
+
+X = np.array([0.3, 1.2, -0.7])
+
+
+# -- at least one check ----------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    "nothing", [{"samples": 0}, {"samples": -1}, {"modes": ()}, {"modes": []}, {"order": 0}]
+)
+def test_a_check_of_nothing_is_refused(nothing):
+    with pytest.raises(ValueError, match="at least one"):
+        check_grads(np.sin, (X,), **nothing)
+
+
+@pytest.mark.parametrize("samples", ["0", "-1", "many"])
+def test_a_command_that_checks_nothing_is_refused(samples, capsys):
+    with pytest.raises(SystemExit) as left:
+        main(["check", "math:sin", f"--samples={samples}"])
+    assert left.value.code == 2 and "at least 1 is needed" in capsys.readouterr().err
+
+
+def test_a_suite_that_checks_nothing_is_refused(tmp_path):
+    from .test_plugin import run
+
+    done = run(tmp_path, "def test_it(): ...\n", "-p", "npgrad.pytest_plugin", "--npgrad-samples=0")
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR
+    assert "at least 1 is needed" in done.stderr
+
+
+# -- single precision ------------------------------------------------------------------------------
+WRONG = [(np.sin, np.cos), (np.square, lambda x: 2 * x), (np.exp, np.exp)]
+
+
+@pytest.mark.parametrize(("f", "slope"), WRONG)
+@pytest.mark.parametrize("factor", [0.99, 1.01])
+def test_one_percent_is_noticed_in_single_precision(f, slope, factor):
+    p = npgrad.primitive(f)
+    p.defvjp(lambda ans, x: lambda g: g * slope(x) * np.float32(factor))
+    p.defjvp(lambda g, ans, x: g * slope(x) * np.float32(factor))
+    for mode in ("rev", "fwd"):
+        with pytest.raises(AssertionError, match="npgrad gives"):
+            check_grads(p, (X.astype(np.float32),), order=1, modes=(mode,))
+
+
+RIGHT = [
+    np.sin,
+    np.tanh,
+    lambda x: np.exp(x) / (1 + x**2),
+    lambda x: np.sum(np.outer(x, x) @ x),
+    lambda x: np.log(np.sum(np.exp(x))),
+    lambda x: x / np.linalg.norm(x),
+    lambda x: np.cumprod(x),
+    lambda x: x.astype(np.float32) ** 3,  # computes in single whatever it is given
+]
+
+
+@pytest.mark.parametrize("f", RIGHT)
+@pytest.mark.parametrize("seed", range(3))
+def test_right_rules_pass_in_single_precision(f, seed):
+    check_grads(f, (X.astype(np.float32),), seed=seed)
+
+
+# -- small gradients -------------------------------------------------------------------------------
+@pytest.mark.parametrize("scale", [1e-30, 1e-10, 1.0, 1e10])
+def test_a_wrong_gradient_is_noticed_at_every_scale(scale):
+    f = lambda x: scale * np.sum(x**2)
+    assert_grad(f, lambda x: 2 * scale * x, (X,))
+    with pytest.raises(AssertionError, match="the analytic gradient is wrong"):
+        assert_grad(f, lambda x: 4 * scale * x, (X,))
+
+
+def test_rounding_at_an_optimum_is_not_a_wrong_gradient():
+    f = lambda x: np.sum((x - X) ** 2)
+    assert_grad(f, lambda x: 2 * (x - X) + 1e-16, (X,))
+    assert_grad(f, lambda x: np.full(3, -1e-15), X)
+    with pytest.raises(AssertionError, match="wrong at 3 of 3"):
+        assert_grad(f, lambda x: np.full(3, 1e-8), X)
+
+
+# -- differences near poles ------------------------------------------------------------------------
+POLES = [
+    (lambda x: 1 / x, lambda x: -1 / x**2),
+    (np.log, lambda x: 1 / x),
+    (np.sqrt, lambda x: 0.5 / np.sqrt(x)),
+    (lambda x: 1e-20 * np.log(x), lambda x: 1e-20 / x),
+]
+BENDS = [(np.abs, np.sign), (lambda x: x**1.5, lambda x: 1.5 * np.sqrt(x))]
+
+
+@pytest.mark.parametrize(("f", "derivative"), [*POLES, *BENDS])
+@pytest.mark.parametrize("x", [1e-12, 1e-9, 1e-8, 1e-6, 1e-4])
+def test_differences_near_a_pole(f, derivative, x):
+    assert finite_difference_grad(f, (x,)) == pytest.approx(derivative(x), rel=1e-8)
+    assert finite_difference_grad(f, (np.array([x]),)) == pytest.approx(derivative(x), rel=1e-8)
+
+
+@pytest.mark.parametrize(("f", "derivative"), POLES)
+@pytest.mark.parametrize("x", [1e-9, 1e-8, 1e-6])
+def test_differences_of_a_sum_with_one_entry_near_a_pole(f, derivative, x):
+    both = np.array([x, 1.0])
+    found = finite_difference_grad(lambda x: np.sum(f(x)), (both,))
+    np.testing.assert_allclose(found, derivative(both), rtol=1e-5)
+
+
+def test_steps_do_not_shrink_into_rounding():
+    assert finite_difference_grad(lambda x: 1e12 + x, (1e-9,)) == pytest.approx(1.0, rel=0.1)
+    assert finite_difference_grad(lambda x: np.cos(x), (1e-12,)) == pytest.approx(0.0, abs=1e-11)
+    assert finite_difference_grad(np.sin, (np.pi / 2,)) == pytest.approx(0.0, abs=1e-12)
+
+
+def test_a_rule_is_checked_near_a_pole():
+    check_grads(np.log, (np.array([1e-6, 2.0]),), order=1)
+    wrong = npgrad.primitive(np.log).defvjp(lambda ans, x: lambda g: 1.01 * g / x)
+    with pytest.raises(AssertionError, match="npgrad gives"):
+        check_grads(wrong, (np.array([1e-6, 2.0]),), order=1, modes=("rev",))
+
+
+# -- a sparse matrix that changes ------------------------------------------------------------------
+@pytest.mark.parametrize("left", [True, False])
+def test_a_sparse_matrix_may_change_before_the_backward_pass(left):
+    dense = np.array([[2.0, 0.0, 1.0], [0.0, 3.0, 0.0]])
+    matrix = sparse.csr_array(dense if left else dense.T)
+    x = npgrad.array(X)
+    out = (our_sparse.matmul(matrix, x) if left else our_sparse.matmul(x, matrix)).sum()
+    matrix.data *= 5
+    store = out.backward()
+    np.testing.assert_array_equal(store[x], dense.sum(axis=0))
+
+
+# -- chunks ----------------------------------------------------------------------------------------
+@pytest.mark.parametrize("make", [npgrad.jacobian, npgrad.jacrev, npgrad.jacfwd, npgrad.hessian])
+def test_a_chunk_is_a_whole_number(make):
+    for chunk in ("a", 1.5, [2]):
+        with pytest.raises(TypeError, match="chunk is a positive whole number of rows"):
+            make(np.sin, chunk=chunk)
+    with pytest.raises(ValueError, match="chunk is a positive"):
+        make(np.sin, chunk=-1)
+    make(np.sin, chunk=np.int64(2))
