@@ -113,8 +113,8 @@ def test_none_is_no_gradient():
     gx, gy = npgrad.grad(lambda x, y: np.sum(p(x, y)), (0, 1))(X, Y)
     np.testing.assert_array_equal(gx, np.round(Y))
     np.testing.assert_array_equal(gy, np.zeros(3))
-    inner = npgrad.primitive(lambda x: x).defvjp(lambda ans, x: lambda g: None)
-    np.testing.assert_array_equal(npgrad.grad(lambda x: np.sum(inner(x)))(X), np.zeros(3))
+    _, tangent = npgrad.jvp(lambda y: p(X, y), (Y,), (Y,))
+    np.testing.assert_array_equal(tangent, np.zeros(3))
 
 
 def test_a_missing_rule_says_what_to_write():

@@ -16,6 +16,8 @@ import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from ..errors import InPlaceError, RuleError
 from ..graph import backend
 from ..graph.array import GradArray
@@ -87,7 +89,8 @@ class Primitive:
         makers : callable or None
             One for each argument from the first on, or for each of `argnums`. `ans` is the output.
             The function returned gets the cotangent of the output, in its structure, and returns
-            that of its argument, in the argument's structure and shape. None: no gradient.
+            that of its argument, in the argument's structure and shape; it must not write into
+            what it gets. None in place of a maker: no gradient.
         argnums : int, str, or a tuple of them, optional
             The arguments that `makers` are for.
         by_name : callable or None
@@ -120,7 +123,8 @@ class Primitive:
         """Give one reverse rule for all arguments, for work that they share.
 
         ``maker(argnums, ans, args, kwargs) -> (g -> cotangents)``, one for each of `argnums`, which
-        are the arguments (positions, or names of keywords) that a gradient is wanted for.
+        are the arguments (positions, or names of keywords) that a gradient is wanted for. A None
+        among the cotangents: no gradient of that argument.
         """
         self._rules.joint_vjp = maker
         return self
@@ -158,7 +162,8 @@ class Primitive:
             ):
                 break
         else:
-            return unwrapped(self.fun, *args, **kwargs)
+            given = [part for value in (*args, *kwargs.values()) for part in parts_of(value)[0]]
+            return _apart(unwrapped(self.fun, *args, **kwargs), given)
         record = Call(args, kwargs)
         for index in record.recorded:
             self._rules.refuse_missing(record.owners[index])
@@ -181,7 +186,6 @@ class Primitive:
                 )
         outputs = record.split(result)
         several = isinstance(outputs, tuple)
-        checked = []
         for part in outputs if several else (outputs,):
             if type(part) is GradArray:
                 raise RuleError(
@@ -189,9 +193,33 @@ class Primitive:
                     "value that is not among its arguments. Pass it as an argument, or "
                     "npgrad.value of it to treat it as a constant."
                 )
-            aliased = any(part is a or backend.is_view(part, a) for a in arrays if is_solid(a))
-            checked.append(backend.snapshot(part) if aliased else part)
-        return tuple(checked) if several else checked[0]
+        return _apart(outputs, arrays)
+
+
+def _apart(result: Any, given: Sequence[Any]) -> Any:
+    """`result` with copies of what shares memory with an argument, or with another output.
+
+    A recording does not know that they share it, so a write into one would not reach the other.
+    Calls that are not recorded copy too: a function has one meaning.
+    """
+    parts, rebuild = parts_of(result)
+    held = [array for array in given if type(array) is not GradArray and is_solid(array)]
+    copied = False
+    for i, part in enumerate(parts):
+        if type(part) is GradArray or not is_solid(part):
+            continue
+        if any(_shares(part, array) for array in held):
+            parts[i] = part = backend.snapshot(part)
+            copied = True
+        held.append(part)
+    return rebuild(parts) if copied else result
+
+
+def _shares(part: Any, array: Any) -> bool:
+    """Whether two arrays may share memory, by their bounds: at worst a copy too many."""
+    if isinstance(part, np.ndarray) and isinstance(array, np.ndarray):
+        return np.may_share_memory(part, array)
+    return part is array or backend.is_view(part, array)
 
 
 def primitive(fun: Callable[..., Any]) -> Primitive:
@@ -214,11 +242,14 @@ def primitive(fun: Callable[..., Any]) -> Primitive:
     NoDerivative
         When called with a recorded argument that has no rule.
     RuleError
-        When a rule returns a result of the wrong structure, shape or kind; under `npgrad.debug`
-        also if it is not linear in g.
+        When a rule returns None or a result of the wrong structure, shape or kind, or writes into
+        its g; under `npgrad.debug` also if it is not linear in g.
 
     Notes
     -----
+    An output that is an argument or a view of it is copied: a write into it does not reach the
+    argument.
+
     Rules written in NumPy are differentiated again for higher orders. For complex numbers a reverse
     rule is the adjoint under ``Re(vdot)``: ``lambda g: g * np.conj(derivative)``.
 

@@ -10,9 +10,9 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from ..errors import GradientLost, NoDerivative, RuleError
+from ..errors import GradientLost, NoDerivative, NpgradError, RuleError
 from ..graph import backend, modes
-from ..graph.array import GradArray
+from ..graph.array import GradArray, current
 from .calls import Call, Key, Place, checked, name_argument, parts_of, same_layout, zeros_like
 from .grad import vjp
 from .trees import is_single
@@ -90,6 +90,9 @@ class Rules:
             found: list[Any] = unwrapped(self._pulled, g, arrays, record, y)
         except GradientLost as error:
             raise self._not_recorded("reverse", error) from error
+        except Exception as error:
+            self._refuse_write("reverse", error)
+            raise
         return found
 
     def push(self, g: Any, arrays: Any, record: Call, y: Any) -> Any:
@@ -98,6 +101,26 @@ class Rules:
             return unwrapped(self._pushed, g, arrays, record, y)
         except GradientLost as error:
             raise self._not_recorded("forward", error) from error
+        except Exception as error:
+            self._refuse_write("forward", error)
+            raise
+
+    def _refuse_write(self, which: str, error: Exception) -> None:
+        """RuleError where NumPy, Numba or Cython met the read-only `g` that the rules are given."""
+        text = str(error)
+        if not isinstance(error, NpgradError) and ("read-only" in text or "readonly" in text):
+            raise RuleError(
+                f"npgrad: a {which} rule of {self.name} wrote into read-only memory: a rule must "
+                "not write into g, which other branches and the caller use too. Make a new array "
+                "(g = g * 2), or copy it first (g.copy()), also for compiled code that takes "
+                f"writable memory only. ({error})"
+            ) from error
+
+    def _no_result(self, what: str, instead: str) -> RuleError:
+        return RuleError(
+            f"npgrad: {what} of {self.name} returned None; is a `return` missing? For a zero "
+            f"derivative return zeros, or give None in place of the {instead}."
+        )
 
     def _not_recorded(self, which: str, error: Exception) -> NoDerivative:
         return NoDerivative(
@@ -109,13 +132,23 @@ class Rules:
 
     def _pulled(self, g: Any, arrays: Any, record: Call, y: Any) -> list[Any]:
         args, kwargs = record.filled(arrays)
-        ans, cotangent = record.joined(y), record.joined(g)
+        ans = record.joined(y)
         found: list[Any] = [None] * len(arrays)
         wanted = self._wanted(record)
         results: list[tuple[Key, Any]] = []
         if self.joint_vjp is not None:
             back = self.joint_vjp(tuple(wanted), ans, args, kwargs)
-            pulled = tuple(back(cotangent))
+            if not callable(back):
+                raise RuleError(
+                    f"npgrad: the maker of {self.name}.defvjp_argnums returns a function of g, "
+                    "maker(argnums, ans, args, kwargs) -> (g -> cotangents); it returned "
+                    f"{type(back).__name__}"
+                )
+            cotangent = guarded(record.joined(g))
+            pulled = back(cotangent)
+            if pulled is None:
+                raise self._no_result("the reverse rule", "cotangent of an argument")
+            pulled = tuple(pulled)
             if len(pulled) != len(wanted):
                 raise RuleError(
                     f"npgrad: the reverse rule of {self.name} returned {len(pulled)} "
@@ -129,16 +162,21 @@ class Rules:
                 if at not in self.vjps:
                     raise NoDerivative(self._missing(key, "reverse derivative", "defvjp"))
                 maker = self.vjps[at]
-                back = maker(ans, *args, **kwargs) if maker is not None else None
-                if back is None:
+                if maker is None:
                     continue
+                back = maker(ans, *args, **kwargs)
+                if back is None:
+                    raise self._no_result(f"the maker for {name_argument(key)}", "maker")
                 if not callable(back):
                     raise RuleError(
                         f"npgrad: a maker of {self.name}.defvjp returns a function of g, "
                         f"maker(ans, *args) -> (g -> cotangent); the one of {name_argument(key)} "
                         f"returned {type(back).__name__}"
                     )
+                cotangent = guarded(record.joined(g))
                 pulled = back(cotangent)
+                if pulled is None:
+                    raise self._no_result(f"the reverse rule for {name_argument(key)}", "maker")
                 self._check_linear(back, cotangent, pulled)
                 results.append((key, pulled))
         for key, pulled in results:
@@ -186,7 +224,7 @@ class Rules:
         args, kwargs = record.filled(arrays)
         ans = record.joined(y)
         wanted = self._wanted(record)
-        tangents = [record.argument(key, g) for key in wanted]
+        tangents = [guarded(record.argument(key, g)) for key in wanted]
         if self.joint_jvp is not None:
             total = self._tangent(
                 self.joint_jvp(tuple(wanted), tuple(tangents), ans, args, kwargs), ans, record
@@ -215,9 +253,9 @@ class Rules:
         return total
 
     def _tangent(self, tangent: Any, ans: Any, record: Call) -> Any:
-        """A tangent that a rule returned, checked, as the graph takes it; None is zero."""
+        """A tangent that a rule returned, checked, as the graph takes it."""
         if tangent is None:
-            return None
+            raise self._no_result("the forward rule", "rule")
         what = f"the forward rule of {self.name}"
         parts = same_layout(tangent, ans)
         if parts is None:
@@ -229,7 +267,7 @@ class Rules:
         chosen = [
             zeros_like(outputs[i])
             if parts[i] is None
-            else checked(parts[i], outputs[i], what, "tangent")
+            else _writable(checked(parts[i], outputs[i], what, "tangent"))
             for i in record.y
         ]
         return chosen[0] if len(chosen) == 1 else tuple(chosen)
@@ -254,9 +292,35 @@ class Rules:
         return transpose([tangents[i] for i in chosen])[0]
 
 
+def guarded(g: Any) -> Any:
+    """A cotangent or tangent as a rule gets it: what the rule writes reaches nobody else.
+
+    Plain arrays are read-only views; recorded ones are handles of the rule's own, whose writes are
+    recorded as writes into a copy.
+    """
+    if is_single(g):
+        return _guarded(g)
+    parts, rebuild = parts_of(g)
+    return rebuild([_guarded(part) for part in parts])
+
+
+def _guarded(part: Any) -> Any:
+    if type(part) is GradArray:
+        return GradArray(*current(part))
+    if type(part) is backend.NDARRAY:
+        part = part.view()
+        part.flags.writeable = False
+    return part
+
+
+def _writable(tangent: Any) -> Any:
+    """A tangent as the graph and the caller may have it: a rule may return its read-only `g`."""
+    if type(tangent) is backend.NDARRAY and not tangent.flags.writeable:
+        return backend.snapshot(tangent)
+    return tangent
+
+
 def _added(a: Any, b: Any) -> Any:
-    if a is None or b is None:
-        return a if b is None else b
     if isinstance(a, tuple):
         return tuple(x + y for x, y in zip(a, b, strict=True))
     return a + b
