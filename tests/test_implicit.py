@@ -105,6 +105,38 @@ def test_a_solver_that_did_not_converge_has_no_derivative():
         npgrad.grad(lambda a: np.sum(root(newton, lambda x, a: np.sum(x**3 - a))(a)))(A)
 
 
-def test_a_singular_jacobian_is_numpys_error():
-    with pytest.raises(np.linalg.LinAlgError):
-        npgrad.grad(lambda a: np.sum(root(lambda a: 0 * a, lambda x, a: x**2 * a)(a)))(A)
+def test_a_singular_jacobian_is_numpys_error_with_its_meaning():
+    double = root(lambda a: 0 * a, lambda x, a: x**2 * a)
+    with pytest.raises(np.linalg.LinAlgError, match=r"npgrad: root: the Jacobian .* singular"):
+        npgrad.grad(lambda a: np.sum(double(a)))(A)
+    with pytest.raises(np.linalg.LinAlgError, match=r"npgrad: root: the Jacobian .* singular"):
+        npgrad.jvp(double, (A,), (A,))
+
+
+def closing_over(a):
+    """sqrt(a b), with `a` not among the arguments."""
+    geometric = root(lambda b: np.sqrt(npgrad.value(a) * b), lambda x, b: x * x - a * b)
+    return geometric
+
+
+def iterating_over(a):
+    """The same by an iteration."""
+    return fixed_point(lambda x, b: 0.5 * (x + a * b / x), 1.0)
+
+
+@pytest.mark.parametrize("make", [closing_over, iterating_over])
+def test_a_recorded_value_in_the_closure_is_refused(make):
+    with pytest.raises(RuleError, match="recorded value that is not among its arguments"):
+        npgrad.grad(lambda a: make(a)(1.0))(4.0)
+    with pytest.raises(RuleError, match="recorded value that is not among its arguments"):
+        npgrad.grad(lambda a: make(a)(a))(4.0)
+    with pytest.raises(RuleError, match="recorded value that is not among its arguments"):
+        npgrad.jvp(lambda a: make(a)(1.0), (4.0,), (1.0,))
+    # A constant is welcome: d sqrt(4 b) / db = 1 / sqrt(b).
+    assert npgrad.grad(lambda a: make(npgrad.value(a))(a))(4.0) == pytest.approx(0.5)
+    assert npgrad.grad(lambda a: make(npgrad.stop_gradient(a))(a))(4.0) == pytest.approx(0.5)
+
+
+def test_the_value_of_the_closure_passed_as_an_argument():
+    geometric = root(lambda a, b: np.sqrt(a * b), lambda x, a, b: x * x - a * b)
+    assert npgrad.grad(lambda a: geometric(a, 1.0))(4.0) == pytest.approx(0.25)

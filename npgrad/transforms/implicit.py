@@ -20,6 +20,8 @@ import numpy as np
 
 from ..errors import RuleError
 from ..graph import backend
+from ..graph.array import GradArray, current
+from .calls import parts_of
 from .custom import Primitive, primitive
 from .forward import jvp
 from .grad import vjp
@@ -44,7 +46,8 @@ def root(
     solve : callable
         ``solve(*args) -> x``, an array, by any method; called with plain arrays.
     residual : callable
-        ``residual(x, *args)``, of the shape of `x`, written with NumPy.
+        ``residual(x, *args)``, of the shape of `x`, written with NumPy. What it is differentiated
+        with respect to must be among `args`; it is evaluated once at each solution to see that.
     linear_solve : callable, optional
         ``linear_solve(matvec, b) -> z`` with ``matvec(z) = b``, for large systems (conjugate
         gradients, GMRES). By default the matrix is made and given to ``np.linalg.solve``.
@@ -61,7 +64,8 @@ def root(
     ------
     RuleError
         When it is differentiated where `solve` did not converge (the derivative would be that of
-        nothing), or where `residual` has another shape than `x`.
+        nothing), or where `residual` has another shape than `x`; and when `residual` or `solve`
+        uses a recorded value that is not among `args`.
     numpy.linalg.LinAlgError
         Where the Jacobian of the residual is singular.
 
@@ -82,7 +86,10 @@ def root(
     @primitive
     @functools.wraps(solve)
     def solved(*args: Any) -> Any:
-        return solve(*args)
+        x = solve(*args)
+        _refuse_recorded(x, "root", solve)
+        _refuse_recorded(residual(x, *args), "root", residual)
+        return x
 
     def matrix(x: Any, args: tuple[Any, ...]) -> Any:
         size = int(np.prod(np.shape(x), dtype=int))
@@ -91,14 +98,14 @@ def root(
     def pulled(x: Any, args: tuple[Any, ...], g: Any) -> Any:
         """``w`` with ``(d residual / dx)^T w = g``."""
         if linear_solve is None:
-            return np.linalg.solve(matrix(x, args).T, g.reshape(-1)).reshape(g.shape)
+            return _solved(matrix(x, args).T, g, solve)
         transpose = vjp(lambda z: residual(z, *args), x)[1]
         return linear_solve(lambda w: transpose(w)[0], g)
 
     def pushed(x: Any, args: tuple[Any, ...], t: Any) -> Any:
         """``z`` with ``(d residual / dx) z = t``."""
         if linear_solve is None:
-            return np.linalg.solve(matrix(x, args), t.reshape(-1)).reshape(t.shape)
+            return _solved(matrix(x, args), t, solve)
         return linear_solve(lambda z: jvp(lambda y: residual(y, *args), (x,), (z,))[1], t)
 
     def only(argnums: tuple[int, ...], args: tuple[Any, ...]) -> tuple[Function, tuple[Any, ...]]:
@@ -182,6 +189,8 @@ def fixed_point(
         x = start
         for _ in range(steps):
             new = f(x, *args)
+            _refuse_recorded(new, "fixed_point", f)
+            new = value(new)  # plain, where the closure holds a constant of npgrad's
             eps = float(np.finfo(backend.describe(np.asarray(new))[1]).eps)
             size = max(1.0, float(np.max(np.abs(new), initial=0.0)))
             change = float(np.max(np.abs(new - x), initial=0.0))
@@ -201,6 +210,30 @@ def fixed_point(
         linear_solve=linear_solve,
         tol=None if tol is None else 10 * tol,
     )
+
+
+def _refuse_recorded(result: Any, what: str, function: Function) -> None:
+    """Raise if a function of plain arrays gave a recorded result: its closure holds a value."""
+    for part in parts_of(result)[0]:
+        if type(part) is GradArray and current(part)[1] is not None:
+            raise RuleError(
+                f"npgrad: {what}: {getattr(function, '__name__', 'a function')} uses a recorded "
+                "value that is not among its arguments, and its gradient would be lost. Pass it "
+                "as an argument, or npgrad.value of it to treat it as a constant."
+            )
+
+
+def _solved(matrix: Any, b: Any, solve: Function) -> Any:
+    """``matrix^-1 b`` in the shape of `b`."""
+    try:
+        return np.linalg.solve(matrix, b.reshape(-1)).reshape(b.shape)
+    except np.linalg.LinAlgError as error:
+        raise np.linalg.LinAlgError(
+            "npgrad: root: the Jacobian of the residual with respect to x is singular at the "
+            f"solution of {getattr(solve, '__name__', 'solve')}, so the solution has no derivative "
+            "there: it is a multiple root, or not the only one nearby, or the residual does not "
+            f"depend on all of x. ({error})"
+        ) from error
 
 
 def _check(solve: Function, residual: Function, x: Any, args: Any, tol: float | None) -> None:
