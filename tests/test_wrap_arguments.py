@@ -91,3 +91,122 @@ def test_a_global_array_written_to_is_refused() -> None:
         npgrad.grad(f)(X)
     assert "npgrad.value(x)" in f"{caught.value} {caught.value.__cause__}"
     assert not TABLE.any()
+
+
+# --------------------------------------------------------------- other names of the same memory
+def adds(x, a, b):
+    a += x
+    return np.sum(b**2)
+
+
+def test_an_array_given_twice_is_one() -> None:
+    """Sum (1 + x)**2 of x = 1, 2, 3: 4 + 9 + 16, and the gradient 2 (1 + x)."""
+    x = np.array([1.0, 2.0, 3.0])
+    for given in (lambda f, s: f(x, s, s), lambda f, s: f(x, s, b=s), lambda f, s: f(x, b=s, a=s)):
+        s = np.ones(3)
+        value, gradient = given(npgrad.value_and_grad(adds), s)
+        assert value == 29.0
+        np.testing.assert_array_equal(gradient, [4.0, 6.0, 8.0])
+        np.testing.assert_array_equal(s, [2.0, 3.0, 4.0])
+
+
+def refused(f, *args) -> None:
+    before = [np.copy(a) for a in args if type(a) is np.ndarray]
+    with pytest.raises(npgrad.errors.InPlaceError):
+        npgrad.value_and_grad(f)(*args)
+    for array, kept in zip([a for a in args if type(a) is np.ndarray], before, strict=True):
+        np.testing.assert_array_equal(array, kept)
+
+
+class Holder:
+    def __init__(self, kept) -> None:
+        self.kept = kept
+
+    def read(self):
+        return self.kept
+
+
+def test_memory_known_by_another_name_is_refused() -> None:
+    x = np.array([1.0, 2.0, 3.0])
+
+    def through(read):
+        def f(x, a, b):
+            a += x
+            return np.sum(read(b) ** 2)
+
+        return f
+
+    s = np.ones(3)
+    refused(through(lambda b: b["s"]), x, s, {"s": s})
+    refused(through(lambda b: b[0][0]), x, s, [(s,)])
+    refused(through(lambda b: b.kept), x, s, Holder(s))
+    refused(through(lambda b: b()), x, s, Holder(s).read)
+    refused(through(lambda b: b[0][0]), x, s, [np.array([s, None], dtype=object)])
+    refused(through(lambda b: s), x, s, None)
+    base = np.ones(4)
+    refused(adds, x, base[:3], base[1:])
+    refused(adds, x, base[:3], {"all": base})
+    holder = Holder(np.ones(3))  # the attribute is the only reference
+    refused(through(lambda b: holder.kept), x, holder.kept, None)
+
+
+def helper_reads_a_global():
+    return np.sum(SHARED**2)
+
+
+def writes_beside_a_global(x, a):
+    a += x
+    return helper_reads_a_global()
+
+
+SHARED = np.ones(2)
+
+
+def test_a_global_that_a_helper_reads_is_refused() -> None:
+    refused(writes_beside_a_global, X, SHARED)
+
+
+def test_a_differentiated_argument_known_by_another_name_is_refused() -> None:
+    def f(x, a):
+        x += 1
+        return np.sum(a * x)
+
+    z = np.array([1.0, 2.0, 3.0])
+    refused(f, z, z)
+    refused(adds_to_first, z, {"z": z})
+    np.testing.assert_array_equal(npgrad.grad(f)(z, z.copy()), z)  # d/dx a (x + 1) = a
+    with pytest.raises(npgrad.errors.InPlaceError, match="'x'"):
+        npgrad.grad(f, argnums=(0, 1))(z, z)
+
+    def closed(x):
+        x *= 2
+        return np.sum(x * z)
+
+    refused(closed, z)
+    np.testing.assert_array_equal(npgrad.grad(closed)(z.copy()), 2 * z)
+
+    def constant(x, a):
+        a[0] = 5.0
+        return np.sum(x**2)
+
+    refused(constant, z, z)
+
+
+def adds_to_first(x, a):
+    x += 1
+    return np.sum(a["z"] * x)
+
+
+def test_parts_of_one_array_that_do_not_overlap_record() -> None:
+    """Sum of b**2 does not depend on x; sum of (a + x)**2 does: 2 (a + x)."""
+
+    def f(x, a, b):
+        a += x
+        b *= 2
+        return np.sum(a**2) + np.sum(b)
+
+    base = np.ones((3, 2))
+    other = base[:, 0]  # more names of the caller's do no harm
+    x = np.array([1.0, 2.0, 3.0])
+    np.testing.assert_array_equal(npgrad.grad(f)(x, other, base[:, 1]), [4.0, 6.0, 8.0])
+    np.testing.assert_array_equal(base, [[2.0, 2.0], [3.0, 2.0], [4.0, 2.0]])

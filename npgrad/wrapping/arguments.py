@@ -2,7 +2,8 @@
 
 ``fill(x, buffer)`` with ``buffer[i] = x[i]`` inside: the function is given a recording copy of the
 buffer, and what it holds in the end is written back as plain numbers, as the caller expects. Which
-parameters a function writes into is read off its code.
+parameters a function writes into is read off its code. An array given twice is one copy; one whose
+memory the function can reach by yet another name stays plain, and a recorded write into it raises.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from npgrad.graph.array import GradArray, plain
+from npgrad.errors import InPlaceError
+from npgrad.graph.array import GradArray, leaf_node, plain
+from npgrad.wrapping.reach import reachable
 
 LOADS = ("LOAD_FAST", "LOAD_DEREF", "LOAD_FAST_CHECK", "LOAD_FAST_BORROW")
 
@@ -57,21 +60,73 @@ def writes_of(f: Any) -> tuple[tuple[int, str], ...]:
     return tuple([(i - first, name) for i, name in written_parameters(f.__code__) if i >= first])
 
 
+def _refuse(name: str) -> None:
+    raise InPlaceError(
+        f"npgrad: the function writes into its argument {name!r}, and can reach the same memory "
+        "by another name (another argument, a closure or global variable, an attribute), of which "
+        "one is being differentiated: NumPy would change both, a recording changes one. Pass a "
+        "copy (x.copy()), or write y = x + 1 instead of x += 1."
+    )
+
+
+def _overlap(one: Any, other: Any) -> bool:
+    """Whether two arrays, plain or recorded, may have memory in common; on a device: no."""
+    a, b = (plain(array) if type(array) is GradArray else array for array in (one, other))
+    if not (isinstance(a, np.ndarray) and isinstance(b, np.ndarray)):
+        return False
+    try:
+        return np.shares_memory(a, b, max_work=1000)  # type: ignore[arg-type]  # any int will do
+    except np.exceptions.TooHardError:
+        return True
+
+
+def _recording_copies(
+    f: Any, written: list[tuple[str, Any]], given: list[Any]
+) -> list[tuple[Any, GradArray]]:
+    """Each plain array of `written` that `f` knows by no other name, and its recording copy."""
+    candidates = {id(value): (name, value) for name, value in written}
+    arrays = reachable(f, [value for value in given if id(value) not in candidates])
+    if arrays is None:
+        return []
+    again = {id(array) for array in arrays}
+    known = [*arrays, *(value for _, value in candidates.values())]
+    pairs = []
+    for name, value in candidates.values():
+        recorded = type(value) is GradArray
+        shared = [
+            other
+            for other in known
+            if (other is not value or (id(value) in again and not recorded))
+            and _overlap(other, value)
+        ]
+        leaves = [a for a in shared if type(a) is GradArray and leaf_node(a) is not None]
+        if leaves or (shared and recorded and any(type(a) is not GradArray for a in shared)):
+            _refuse(name)
+        if not (recorded or shared):
+            pairs.append((value, GradArray(value.copy("K"), None)))
+    return pairs
+
+
 def filling(
     f: Any, writes: tuple[tuple[int, str], ...], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     """``f(*args, **kwargs)`` with recording copies of the plain arrays that `f` writes into."""
-    pairs: list[tuple[Any, GradArray]] = []
-    filled, named = list(args), dict(kwargs)
+    written: list[tuple[str, Any]] = []
     for i, name in writes:
-        holder, key = (filled, i) if i < len(args) else (named, name)
-        value = holder[key] if holder is filled or name in kwargs else None  # type: ignore[index]
-        if type(value) is np.ndarray and value.dtype.kind in "fc" and value.flags.writeable:
-            made = GradArray(value.copy("K"), None)
-            pairs.append((value, made))
-            holder[key] = made  # type: ignore[index]
+        value = args[i] if i < len(args) else kwargs.get(name)
+        if type(value) is np.ndarray:
+            if value.dtype.kind in "fc" and value.flags.writeable:
+                written.append((name, value))
+        elif type(value) is GradArray and leaf_node(value) is not None:
+            written.append((name, value))
+    if not written:
+        return f(*args, **kwargs)
+    pairs = _recording_copies(f, written, [*args, *kwargs.values()])
+    made = {id(array): copy for array, copy in pairs}
+    filled = [made.get(id(value), value) for value in args]
+    named = {name: made.get(id(value), value) for name, value in kwargs.items()}
     try:
         return f(*filled, **named)
     finally:
-        for array, made in pairs:
-            array[...] = plain(made)
+        for array, copy in pairs:
+            array[...] = plain(copy)

@@ -1,0 +1,105 @@
+"""The arrays that a function can get at: through its arguments, closure, attributes and globals.
+
+A buffer of the caller's may become a recording copy only if the function has no other way to the
+same memory: through one it would read numbers of before the write. Counting references cannot tell
+(a closure variable or an attribute may be the only one), so the objects are searched. Libraries are
+not entered: they hold no array of the caller's, unless a container of theirs was handed over.
+"""
+
+from __future__ import annotations
+
+import dis
+import functools
+import gc
+import sys
+import types
+from typing import Any
+
+import numpy as np
+
+from npgrad.graph.array import GradArray
+
+MOST = 100_000  # objects looked at, some 50 ms; a function that reaches more may reach anything
+ATOMS = frozenset((int, float, complex, bool, str, bytes, type(None), types.CodeType))
+
+
+@functools.lru_cache(maxsize=1024)
+def _names(code: types.CodeType) -> frozenset[str]:
+    """The globals and modules that `code`, and the functions written in it, name."""
+    found = {
+        step.argval
+        for step in dis.get_instructions(code)
+        if step.opname in ("LOAD_GLOBAL", "LOAD_NAME", "IMPORT_NAME")
+    }
+    for inner in code.co_consts:
+        if isinstance(inner, types.CodeType):
+            found |= _names(inner)
+    return frozenset(found)
+
+
+@functools.lru_cache(maxsize=1024)
+def _library(top: str) -> bool:
+    """Whether the package `top` is Python's, npgrad's, or installed."""
+    if top in ("npgrad", "numpy") or top in sys.stdlib_module_names:
+        return top != "__main__"
+    where = str(getattr(sys.modules.get(top), "__file__", None) or "")
+    return "site-packages" in where or "dist-packages" in where
+
+
+def _top(thing: Any) -> str:
+    name = getattr(thing, "__name__" if type(thing) is types.ModuleType else "__module__", None)
+    return name.partition(".")[0] if isinstance(name, str) else ""
+
+
+def _next(thing: Any, own: str) -> list[Any]:
+    """What `thing` leads to."""
+    kind = type(thing)
+    if kind is types.FunctionType:
+        if str(thing.__module__).startswith("npgrad.wrapping"):  # its patches hold whole modules
+            return [getattr(thing, "__wrapped__", None)]
+        if (top := _top(thing)) != own and _library(top):
+            named: list[Any] = []
+        else:
+            known = thing.__globals__
+            named = [known.get(n, sys.modules.get(n)) for n in _names(thing.__code__)]
+        return [
+            *named,
+            *(thing.__closure__ or ()),
+            thing.__defaults__,
+            thing.__kwdefaults__,
+            thing.__dict__,
+        ]
+    if kind is types.ModuleType or issubclass(kind, type):
+        if (top := _top(thing)) != own and _library(top):
+            return []
+        if kind is types.ModuleType:
+            return list(vars(thing).values())
+    elif _top(kind) == "npgrad":
+        return []
+    return [kind, *gc.get_referents(thing)]
+
+
+def reachable(f: Any, given: list[Any]) -> list[Any] | None:
+    """The arrays, plain and recorded, that `f` can reach with `given`; None if that is too much."""
+    own = _top(f)
+    arrays: list[Any] = []
+    waiting, seen = [f, *given], {}
+    while waiting:
+        thing = waiting.pop()
+        kind = type(thing)
+        if kind in ATOMS or id(thing) in seen:
+            continue
+        seen[id(thing)] = thing  # kept, so that no other object takes its address
+        if len(seen) > MOST:
+            return None
+        if issubclass(kind, np.ndarray):
+            arrays.append(thing)
+            if thing.dtype.hasobject:
+                waiting.extend(thing.ravel().tolist())
+            if kind is not np.ndarray:
+                waiting.append(getattr(thing, "__dict__", None))
+        elif kind is GradArray:
+            arrays.append(thing)
+        else:
+            waiting.extend(_next(thing, own))
+    return arrays
