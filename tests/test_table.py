@@ -59,7 +59,8 @@ def test_a_second_decision_is_refused() -> None:
 def test_names_are_unique() -> None:
     """A name in the table means one function, and one sample."""
     for what, names in (
-        ("rows", [row.name for row in coverage.rows()]),
+        # tests that register rules of their own may do so in one process with this one
+        ("rows", [row.name for row in coverage.rows() if not row.name.startswith("tests.")]),
         ("samples", [sample.name for sample in SAMPLES]),
         ("special values", [row.name for row in SPECIAL]),
     ):

@@ -152,8 +152,7 @@ def spherical() -> Case:
 
 @program(
     "skyfield",
-    "keplerlib.propagate: a two-body orbit by position and velocity",
-    refuses="assigns to x.shape",
+    "keplerlib.propagate: a two-body orbit by position and velocity, by bisection",
 )
 def two_body() -> Case:
     from skyfield.keplerlib import propagate
