@@ -137,8 +137,10 @@ class Argument:
         self.recorded = False
         if type(value) is backend.NDARRAY and value.dtype.kind in "fc":  # the everyday case
             if later or value.nbytes <= backend.COPIED_BYTES:
-                value = value.copy("K")
-            self.value = handle = leaf(value)
+                self.value = handle = leaf(value.copy("K"))
+                handle._node.op.given = value  # type: ignore[union-attr]
+            else:
+                self.value = handle = leaf(value)
             self.rebuild, self.likes, self.nodes = _only, ALIKE, [handle._node]  # type: ignore[list-item]
             return
         if is_single(value):
@@ -149,14 +151,15 @@ class Argument:
         self.likes, self.nodes = [], []
         for part in parts:
             part = differentiable(part, name)
-            origin = None
+            origin = given = None
             if type(part) is GradArray:
                 part, origin = current(part)
                 self.recorded = True
             elif later or getattr(part, "nbytes", 0) <= backend.COPIED_BYTES:
-                part = backend.snapshot_any(part)
+                given, part = part, backend.snapshot_any(part)
             self.likes.append(part if backend.on_device(part) else 0.0)
             handle = leaf(part, False, origin)
+            handle._node.op.given = given  # type: ignore[union-attr]
             handles.append(handle)
             self.nodes.append(handle._node)  # type: ignore[arg-type]
         self.value = self.rebuild(handles)

@@ -69,9 +69,18 @@ def _refuse(name: str) -> None:
     )
 
 
+def _memory(array: Any) -> Any:
+    """The plain array that the caller knows `array` as."""
+    if type(array) is not GradArray:
+        return array
+    node = leaf_node(array)
+    given = None if node is None else node.op.given
+    return plain(array) if given is None else given
+
+
 def _overlap(one: Any, other: Any) -> bool:
     """Whether two arrays, plain or recorded, may have memory in common; on a device: no."""
-    a, b = (plain(array) if type(array) is GradArray else array for array in (one, other))
+    a, b = map(_memory, (one, other))
     if not (isinstance(a, np.ndarray) and isinstance(b, np.ndarray)):
         return False
     try:
