@@ -245,3 +245,63 @@ def test_memory_grows_with_the_arguments_only():
     np.testing.assert_allclose(got, want, rtol=1e-12)
     # Kept whole: 200 sines. Checkpointed: 10 arguments and 20 sines of the segment at work.
     assert saved < kept / 3, (saved, kept)
+
+
+class Counter:
+    """Another number each time it is asked, as a random one is, but surely another."""
+
+    def __init__(self):
+        self.calls = 0
+
+    def __call__(self):
+        self.calls += 1
+        return self.calls
+
+
+def written(x, count):
+    buffer = np.zeros_like(x)
+    buffer[count()] = x[0]
+    return buffer
+
+
+NOT_REPEATED = {
+    "factor": lambda x, count: x * count(),
+    "factor of its own size": lambda x, count: x * (1e-14 * count()),
+    "matrix": lambda x, count: (np.eye(8) * count()) @ x,
+    "mask": lambda x, count: x * (np.arange(8) < count()),
+    "large mask": lambda x, count: np.tile(x, 1000) * (np.arange(8000) < 4000 * count()),
+    "position": lambda x, count: x[count()],
+    "positions": lambda x, count: x[[count(), 0]] * np.array([1.0, 2.0]),
+    "parameter": lambda x, count: np.roll(x, count()) * np.arange(8.0),
+    "power": lambda x, count: x ** (count() + 1),
+    "operation": lambda x, count: np.sin(x) if count() % 2 else np.tan(x),
+    "place of a write": written,
+    "condition": lambda x, count: np.where(np.arange(8) < count(), x, 2 * x),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128])
+@pytest.mark.parametrize("name", NOT_REPEATED)
+def test_another_derivative_is_noticed_where_the_result_is_the_same(name, dtype):
+    # at zero every one of them gives zeros, each time with another gradient
+    function, count = NOT_REPEATED[name], Counter()
+    saved = npgrad.checkpoint(lambda x: function(x, count))
+    with pytest.raises(RuleError, match="another derivative when it ran again"):
+        npgrad.vjp(lambda x: np.sum(saved(x)), np.zeros(8, dtype))[1](dtype(1))
+    count.calls = 0
+    with pytest.raises(RuleError, match="another derivative when it ran again"):
+        npgrad.jvp(saved, (np.zeros(8, dtype),), (np.ones(8, dtype),))
+
+
+def test_rounding_of_a_second_run_is_no_difference():
+    """A sum in another order is the same function: the second run adds from the other end."""
+    count = Counter()
+    terms = np.random.default_rng(0).normal(size=1000)
+
+    def f(x):
+        order = terms if count() % 2 else terms[::-1]
+        return np.exp(x * np.cumsum(order)[-1])
+
+    got = npgrad.grad(npgrad.checkpoint(f))(0.3)
+    total = np.sum(terms)
+    assert got == pytest.approx(total * np.exp(0.3 * total), rel=1e-10)

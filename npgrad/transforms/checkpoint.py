@@ -11,7 +11,8 @@ time.
 
 Recorded values that the function uses without taking them as arguments (a closure) are parents of
 the operation, as its arguments are. A function that gives another result when it runs again would
-give a wrong gradient; that is noticed, and refused.
+give a wrong gradient; that is noticed (by the result, and by what the operations keep for their
+rules: `evidence`), and refused.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from ..graph.node import Node, next_id
 from ..graph.record import call
 from ..table import Rule
 from .calls import Call, parts_of
+from .evidence import Evidence, evidence
 from .grad import prepare
 from .user_rules import name_of
 
@@ -84,7 +86,18 @@ class Checkpoint:
 class Segment:
     """One call of a checkpointed function: how to run it again, and what it used the first time."""
 
-    __slots__ = ("call", "closure", "fun", "handles", "outputs", "recorded", "several")
+    __slots__ = (
+        "call",
+        "closure",
+        "evidence",
+        "fun",
+        "handles",
+        "outputs",
+        "recorded",
+        "several",
+    )
+
+    evidence: Evidence
 
     def __init__(self, fun: Callable[..., Any], taken: Call) -> None:
         self.fun = fun
@@ -114,6 +127,7 @@ class Segment:
             parts[position] = plain
         nodes = run.closure()
         self.closure = [node.id for node in nodes]
+        self.evidence = evidence(run.own())
         return nodes
 
     def result(self) -> Any:
@@ -135,13 +149,15 @@ class Segment:
                 f"npgrad: checkpoint({self.fun.__name__}) used other recorded values when it ran "
                 "again: an array of its closure was written to in between. Pass it as an argument."
             )
-        for new, old in zip(run.outputs, y if self.several else (y,), strict=True):
-            if not _same(_plain(new), _plain(old)):
-                raise RuleError(
-                    f"npgrad: checkpoint({self.fun.__name__}) gave another result when it ran "
-                    "again, so its gradient would be wrong: it draws random numbers, or something "
-                    "that it uses was changed in between. Pass what changes as an argument."
-                )
+        pairs = zip(run.outputs, y if self.several else (y,), strict=True)
+        same = all(_same(_plain(new), _plain(old)) for new, old in pairs)
+        if not same or not evidence(run.own()).repeats(self.evidence):
+            what = "another derivative" if same else "another result"
+            raise RuleError(
+                f"npgrad: checkpoint({self.fun.__name__}) gave {what} when it ran "
+                "again, so its gradient would be wrong: it draws random numbers, or something "
+                "that it uses was changed in between. Pass what changes as an argument."
+            )
         return run
 
 
@@ -180,6 +196,10 @@ class Run:
         self.made = [current(p)[1] if type(p) is GradArray else None for p in self.outputs]
         self.order, _ = collect([node for node in self.made if node is not None], self.floor)
 
+    def own(self) -> list[Node]:
+        """The operations that this run recorded."""
+        return [node for node in self.order if node.id > self.floor]
+
     def closure(self) -> list[Node]:
         """The nodes older than this run that it used; its own leaves stand for the arguments."""
         found: dict[int, Node] = {}
@@ -213,8 +233,7 @@ def _pull(g: Any, arrays: Any, segment: Segment, y: Any) -> list[Any]:
     record = any(type(c) is GradArray for _, c in seeds)
     batch = len(backend.describe(unwrap(seeds[0][1]))[0]) - len(seeds[0][0].shape)
     sweep = Backward(record=record, batch=batch, private=True)
-    order = [node for node in run.order if node.id > run.floor]
-    sweep.run(order, seeds, record)
+    sweep.run(run.own(), seeds, record)
     found: list[Any] = []
     for node in run.nodes:
         met = sweep.leaves.get(node.id) if node is not None else None
@@ -238,8 +257,7 @@ def _push(g: Any, arrays: Any, segment: Segment, y: Any) -> Any:
     record = any(type(t) is GradArray for t in seeds.values())
     if record:
         seeds = {k: t if type(t) is GradArray else GradArray(t, None) for k, t in seeds.items()}
-    order = [node for node in run.order if node.id > run.floor]
-    tangents = Forward(record=record, batch=batch).run(order, seeds, run.made)
+    tangents = Forward(record=record, batch=batch).run(run.own(), seeds, run.made)
     filled = [
         backend.zeros(unwrap(out), *_shape_of_zero(out)) if t is None else t
         for t, out in zip(tangents, run.outputs, strict=True)
