@@ -53,6 +53,18 @@ def plain(module: ModuleType) -> Job:
     return Job(run, lambda _: None, np.__version__, run)
 
 
+def hand(module: ModuleType) -> Job:
+    """Value and gradient as somebody writes them in NumPy: the mathematics' own price here.
+
+    ``by_hand(*args)`` makes its buffers and returns the function that is timed; it gives the value
+    and the gradients, and uses every buffer again.
+    """
+    text = getattr(module, "by_hand", None)
+    if text is None:
+        raise NotImplementedError("not written by hand")
+    return Job(text(*arguments(module)), lambda out: out[1], np.__version__)
+
+
 def npgrad(module: ModuleType) -> Job:
     """The plain text through npgrad."""
     import npgrad as ng
@@ -173,6 +185,7 @@ def jax(module: ModuleType) -> Job:
 
 ADAPTERS: dict[str, Callable[[ModuleType], Job]] = {
     "numpy": plain,
+    "hand": hand,
     "npgrad": npgrad,
     "autograd": autograd,
     "mygrad": mygrad,

@@ -60,7 +60,8 @@ def _verdict(found: Measured, outcome: Outcome) -> str:
 def table(outcomes: list[Outcome], libraries: list[str]) -> str:
     """All workloads, ratios over NumPy's forward, as Markdown."""
     peers = [name for name in libraries if name not in ("numpy", "npgrad")]
-    head = ["value and gradient", "NumPy forward ms", *peers, "npgrad", "bar", "", "by CPU time"]
+    titles = ["by hand (NumPy)" if name == "hand" else name for name in peers]
+    head = ["value and gradient", "NumPy forward ms", *titles, "npgrad", "bar", "", "by CPU time"]
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     for outcome in outcomes:
         forward = outcome.measured[0]
@@ -109,6 +110,8 @@ def _short(refused: str) -> str:
     """One word for a cell; the block above the table has the whole reason."""
     if refused.startswith("no answer"):
         return "too slow"
+    if refused.endswith("not written by hand"):
+        return ""
     return "-" if "compiled" in refused else "refuses"
 
 

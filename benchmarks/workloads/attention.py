@@ -19,6 +19,33 @@ def loss(query, key, value):
     return np.mean((weights @ value) ** 2)
 
 
+def by_hand(query, key, value):
+    turned = np.swapaxes(key, -1, -2)
+    weights, back = np.empty((2, *query.shape[:2], key.shape[1]), query.dtype)
+    gradients = [np.empty_like(a) for a in (query, key, value)]
+
+    def run():
+        np.matmul(query, turned, out=weights)
+        np.multiply(weights, 0.125, out=weights)
+        np.subtract(weights, np.max(weights, axis=-1, keepdims=True), out=weights)
+        np.exp(weights, out=weights)
+        np.divide(weights, np.sum(weights, axis=-1, keepdims=True), out=weights)
+        mixed = weights @ value
+        slope = mixed * (2.0 / mixed.size)
+        np.matmul(np.swapaxes(weights, -1, -2), slope, out=gradients[2])
+        np.matmul(slope, np.swapaxes(value, -1, -2), out=back)
+        # the rows' inner products with the weights, from the smaller factors of the product
+        np.subtract(back, np.vecdot(slope, mixed)[..., None], out=back)
+        np.multiply(back, weights, out=back)
+        np.matmul(back, key, out=gradients[0])
+        np.matmul(np.swapaxes(back, -1, -2), query, out=gradients[1])
+        for gradient in gradients[:2]:
+            gradient *= 0.125
+        return np.mean(np.multiply(mixed, mixed, out=mixed)), gradients
+
+    return run
+
+
 def torch_loss(torch, query, key, value):
     weights = torch.softmax(query @ key.transpose(-1, -2) * 0.125, dim=-1)
     return torch.mean((weights @ value) ** 2)

@@ -39,6 +39,68 @@ def loss(spot, volatility, strike, years):
     return np.sum(price)
 
 
+def by_hand(spot, volatility, strike, years):
+    root, spread, d1, d2, cdf1, cdf2, slope1, slope2, discount, k, work = np.empty((11, len(spot)))
+
+    def normal(x, cdf, slope):
+        """The distribution at `x` into `cdf`, its derivative into `slope`; `x` is kept."""
+        np.abs(x, out=work)
+        np.multiply(work, 0.2316419, out=k)
+        np.add(k, 1.0, out=k)
+        np.divide(1.0, k, out=k)
+        np.multiply(k, A5, out=slope)  # Horner's scheme for the polynomial and its derivative
+        np.add(slope, A4, out=cdf)
+        np.add(slope, cdf, out=slope)
+        for a in (A3, A2, A1):
+            np.multiply(cdf, k, out=cdf)
+            np.add(cdf, a, out=cdf)
+            np.multiply(slope, k, out=slope)
+            np.add(slope, cdf, out=slope)
+        np.multiply(cdf, k, out=cdf)
+        np.multiply(slope, k, out=slope)
+        np.multiply(slope, k, out=slope)
+        np.multiply(slope, 0.2316419, out=slope)
+        np.multiply(work, cdf, out=k)
+        np.add(slope, k, out=slope)
+        np.multiply(work, work, out=work)
+        np.multiply(work, -0.5, out=work)
+        np.exp(work, out=work)
+        np.multiply(work, 0.3989422804014327, out=work)
+        np.multiply(slope, work, out=slope)
+        np.multiply(cdf, work, out=cdf)
+        np.subtract(0.5, cdf, out=cdf)
+        np.copysign(cdf, x, out=cdf)
+        np.add(cdf, 0.5, out=cdf)
+
+    def run():
+        np.sqrt(years, out=root)
+        np.multiply(volatility, root, out=spread)
+        np.multiply(volatility, volatility, out=d1)
+        np.multiply(d1, 0.5, out=d1)
+        np.add(d1, 0.02, out=d1)
+        np.multiply(d1, years, out=d1)
+        np.log(np.divide(spot, strike, out=work), out=work)
+        np.add(d1, work, out=d1)
+        np.divide(d1, spread, out=d1)
+        np.subtract(d1, spread, out=d2)
+        normal(d1, cdf1, slope1)
+        normal(d2, cdf2, slope2)
+        np.multiply(years, -0.02, out=discount)
+        np.multiply(np.exp(discount, out=discount), strike, out=discount)
+        value = np.vdot(spot, cdf1) - np.vdot(discount, cdf2)
+        np.multiply(slope1, spot, out=slope1)
+        np.multiply(slope2, discount, out=slope2)
+        np.subtract(slope1, slope2, out=slope1)  # by d1; slope2: by the spread taken from it
+        np.divide(slope1, spread, out=k)
+        np.subtract(slope1, np.multiply(d1, k, out=d1), out=d1)
+        np.add(d1, slope2, out=d1)
+        np.multiply(d1, root, out=d1)
+        np.divide(k, spot, out=k)
+        return value, [np.add(cdf1, k, out=k), d1]
+
+    return run
+
+
 def _priced(xp, spot, volatility, strike, years):
     """The same text for a library that has these names under `xp`."""
 

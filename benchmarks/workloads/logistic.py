@@ -19,6 +19,25 @@ def loss(weights, features, sign):
     return np.mean(np.log1p(np.exp(-sign * (features @ weights))))
 
 
+def by_hand(weights, features, sign):
+    slope, power, count = np.empty(len(sign)), np.empty(len(sign)), len(sign)
+
+    def run():
+        np.matmul(features, weights, out=power)
+        np.multiply(power, sign, out=power)
+        np.negative(power, out=power)
+        np.exp(power, out=power)
+        value = np.log1p(power, out=slope).mean()
+        np.add(power, 1.0, out=slope)
+        np.divide(power, slope, out=slope)
+        np.multiply(slope, sign, out=slope)
+        gradient = slope @ features
+        gradient /= -count
+        return value, [gradient]
+
+    return run
+
+
 def torch_loss(torch, weights, features, sign):
     return torch.mean(torch.log1p(torch.exp(-sign * (features @ weights))))
 
