@@ -372,9 +372,22 @@ REMOVABLE: list[tuple[str, Callable[..., Any], Args]] = [
     ("elliprd of equals", sp.elliprd, at([1.5, 0.7], [1.5, 0.9], [1.5, 0.7])),
     ("elliprg of equals", sp.elliprg, at([1.5, 0.7], [1.5, 0.9], [1.5, 0.7])),
     ("elliprj of equals", sp.elliprj, at([1.5, 0.7], [1.5, 0.9], [1.5, 0.7], [1.5, 0.9])),
+    ("agm of unequals", lambda a: sp.agm(a, [1e-12, 0.0]), at([1.0, 0.3])),
+    ("elliprd at infinity", lambda x: sp.elliprd(x, 2.0, [np.inf, 3.0]), at([1.0, 0.5])),
+    ("elliprj principal value at 0", lambda p: sp.elliprj(0.0, 2.0, 3.0, p), at([-1.5])),
     ("elliprc principal value", sp.elliprc, at([1.5, 0.7], [-1.5, -0.3])),
     ("rgamma at poles of gamma", sp.rgamma, at([0.0, -1.0, -2.0])),
     ("binom of whole numbers", sp.binom, at([5.0, 4.0], [2.0, 1.0])),
+    ("beta at poles of gamma(a+b)", sp.beta, at([0.3, -1.7, 2.5], [-1.3, -0.3, -3.5])),
+    ("beta beside whole numbers", sp.beta, at([-2.9, -5.2], [2.0, 3.0])),
+    ("poch beside whole numbers", sp.poch, at([-2.9, -5.2], [2.0, 3.0])),
+    ("beta at -3", lambda a: sp.beta(a, 2.0), at([-3.0, -5.0])),
+    ("betaln at -3", lambda a: sp.betaln(a, 2.0), at([-3.0, -5.0])),
+    ("binom where it is 0", sp.binom, at([2.0, 0.5], [5.0, -1.0])),
+    ("binom of a large k", sp.binom, at([-2.6, 3.3], [300.0, 200.4])),
+    ("binom beside whole numbers", sp.binom, at([-2.1, -4.2], [3.0, 2.0])),
+    ("poch of a whole m", lambda z: sp.poch(z, 3.0), at([0.0, -1.0, -4.0])),
+    ("poch at -2", sp.poch, at([-2.0, -300.0], [0.5, -3.3])),
     ("j1 at 0", sp.j1, at([0.0, 1e-9])),
     ("i1 at 0", sp.i1, at([0.0, 1e-9])),
     ("ber and bei at 0", lambda x: (sp.ber(x), sp.bei(x)), at([0.0, 1e-9])),
@@ -388,13 +401,28 @@ REMOVABLE: list[tuple[str, Callable[..., Any], Args]] = [
     ("ndtri_exp far left", sp.ndtri_exp, at([-300.0])),
     ("kolmogorov small", sp.kolmogorov, at([0.02, 0.3, 0.79, 0.81])),
     ("chndtr central", lambda x: sp.chndtr(x, 4.2, 0.0), at([1.0, 5.0])),
+    ("fdtrc far out", lambda u: sp.fdtrc(1.0, 0.3, np.exp(u)), at([40.0])),
+    ("fdtr at infinity", lambda x: sp.fdtr(1.0, 0.3, x), at([np.inf])),
+    ("gammainc at infinity", lambda x: sp.gammainc(1.7, x), at([np.inf])),
+    ("gdtr at 0", lambda a: sp.gdtr(a, 0.3, [0.0, np.inf]), at([1.0, 2.0])),
+    ("tklmbda off its support", sp.tklmbda, at([-5.0, 4.0], [0.4, 2.5])),
     ("tklmbda at 0", sp.tklmbda, at([0.5], [0.0])),
     ("airye left", lambda x: sp.airye(x)[2] + sp.airye(x)[3], at([-1.5, -0.4])),
     ("digamma left", sp.digamma, at([-0.3, -1.4])),
+    ("boxcox of 0", lambda p: sp.boxcox(0.0, p), at([0.5, 2.0])),
+    ("mathieu_sem of order 0", lambda x: sp.mathieu_sem(0, 0.7, x), at([20.0])),
+    ("voigt_profile far out", sp.voigt_profile, at([0.7, 30.0], [0.02, 1.3], [0.3, 0.1])),
+    ("voigt_profile of Cauchy", lambda x, c: sp.voigt_profile(x, 0.0, c), at([0.3], [0.8])),
     ("voigt_profile at its centre", lambda x: sp.voigt_profile(x, 0.8, 0.5), at([0.0])),
 ]
 for label, call, domain in REMOVABLE:
     SAMPLES.append(Sample(f"special.{label}", call, domain, dtypes=("float64",)))
+FAR_OUT = np.array([12 + 3j, 15 + 0.5j, 11 - 4j, 40 + 30j])
+SAMPLES += [
+    Sample(f"special.{label} far out complex", getattr(sp, label), lambda rng: (FAR_OUT,),
+           dtypes=("float64",), batched=False)
+    for label in ("wofz", "erfcx", "dawsn")
+]  # fmt: skip
 SAMPLES += [
     Sample("special functions broadcast", lambda x, y: sp.xlogy(x, y) + sp.erf(x) * sp.j0(y),
            lambda rng: (rng.uniform(0.5, 2, (3, 1)), rng.uniform(0.5, 2, 4))),

@@ -24,8 +24,10 @@ def beta_density(a: Any, b: Any, x: Any) -> Any:
 
 
 def gamma_density(a: Any, x: Any) -> Any:
-    """x^(a-1) exp(-x) / gamma(a), 8.2.1."""
-    return np.exp(sp.xlogy(a - 1, x) - x - sp.gammaln(a))
+    """x^(a-1) exp(-x) / gamma(a), 8.2.1; 0 at infinity, where the exponent is inf - inf."""
+    far = np.isposinf(x)
+    x = np.where(far, 1, x)
+    return np.where(far, 0, np.exp(sp.xlogy(a - 1, x) - x - sp.gammaln(a)))
 
 
 def chi_density(v: Any, x: Any) -> Any:
@@ -34,9 +36,12 @@ def chi_density(v: Any, x: Any) -> Any:
 
 
 def f_density(m: Any, n: Any, x: Any) -> Any:
-    """Fisher's F with m and n degrees of freedom, through the beta density of mx / (n + mx)."""
-    share = m * x / (n + m * x)
-    return beta_density(0.5 * m, 0.5 * n, share) * n * m / np.square(n + m * x)
+    """Fisher's F with m and n degrees of freedom: that of mx / n is u^(a-1) (1+u)^(-a-b) / B."""
+    far = np.isposinf(x)
+    x = np.where(far, 1, x)
+    rest = n / (n + m * x)  # 1 - mx / (n + mx), with all its digits where it is small
+    logarithm = sp.xlogy(0.5 * m - 1, m * x / n) + sp.xlogy(0.5 * (m + n), rest)
+    return np.where(far, 0, np.exp(logarithm - sp.betaln(0.5 * m, 0.5 * n)) * m / n)
 
 
 def t_density(v: Any, t: Any) -> Any:
@@ -94,17 +99,25 @@ smooth("chdtri", None, lambda g, x1, y: -g / chi_density(x1, y))
 smooth("pdtr", None, lambda g, x1, x2: -g * gamma_density(np.floor(x1) + 1, x2))
 smooth("pdtrc", None, lambda g, x1, x2: g * gamma_density(np.floor(x1) + 1, x2))
 smooth("pdtri", None, lambda g, x1, y: -g / gamma_density(x1 + 1, y))
+
+
+def gdtr_slope(b: Any, moved: Any, held: Any) -> Any:
+    """Of P(b, a x) by a or x: P stays where it is when the other one is 0 or infinite."""
+    none = (held == 0) | np.isinf(held)
+    return np.where(none, 0, held * gamma_density(b, moved * np.where(none, 1, held)))
+
+
 smooth(
-    "gdtr",  # P(b, a x)
-    lambda g, x1, x2, x3: g * x3 * gamma_density(x2, x1 * x3),
+    "gdtr",
+    lambda g, x1, x2, x3: g * gdtr_slope(x2, x1, x3),
     None,
-    lambda g, x1, x2, x3: g * x1 * gamma_density(x2, x1 * x3),
+    lambda g, x1, x2, x3: g * gdtr_slope(x2, x3, x1),
 )
 smooth(
     "gdtrc",
-    lambda g, x1, x2, x3: -g * x3 * gamma_density(x2, x1 * x3),
+    lambda g, x1, x2, x3: -g * gdtr_slope(x2, x1, x3),
     None,
-    lambda g, x1, x2, x3: -g * x1 * gamma_density(x2, x1 * x3),
+    lambda g, x1, x2, x3: -g * gdtr_slope(x2, x3, x1),
 )
 smooth(
     "gdtria",  # (p, b, x) -> a: a x is held by p and b
@@ -298,15 +311,18 @@ smooth("smirnovi", None, lambda g, x1, y: g / smirnov_derivative(x1, y, 1))
 
 # ----------------------------------------------------------------------------------- Tukey's lambda
 def tukey_density(value: Any, shape: Any) -> Any:
-    """dF/dx from x = (F^l - (1-F)^l) / l; l = 0 is the logistic distribution."""
-    return 1 / (np.power(value, shape - 1) + np.power(1 - value, shape - 1))
+    """dF/dx from x = (F^l - (1-F)^l) / l; l = 0 is the logistic distribution; 0 off the support."""
+    inside = (value > 0) & (value < 1)
+    value = np.where(inside, value, 0.5)
+    return np.where(inside, 1 / (np.power(value, shape - 1) + np.power(1 - value, shape - 1)), 0)
 
 
 def tukey_shape(g: Any, x2: Any, y: Any) -> Any:
     """By the implicit function theorem; the quantile's derivative is smooth at l = 0."""
     from npgrad.rules.special.elementary import boxcox_power
 
-    quantile = boxcox_power(np.log(y), x2) - boxcox_power(np.log1p(-y), x2)
+    inside = np.where((y > 0) & (y < 1), y, 0.5)
+    quantile = boxcox_power(np.log(inside), x2) - boxcox_power(np.log1p(-inside), x2)
     return -g * quantile * tukey_density(y, x2)
 
 

@@ -81,8 +81,11 @@ RATIO_SERIES = [(-1) ** (k + 1) * (k + 1) / (k + 2) for k in range(26)]
 
 
 def boxcox_power(log: Any, power: Any) -> Any:
-    """The derivative of boxcox in the power, from the logarithm of x."""
-    return log * log * exponential_moment(power * log, 1)
+    """The derivative of boxcox in the power, from the logarithm of x; at x = 0 that of -1/p."""
+    edge = np.isneginf(log) & (power > 0)
+    log = np.where(edge, 0, log)
+    bottom = 1 / np.square(np.where(edge, power, 1))
+    return np.where(edge, bottom, log * log * exponential_moment(power * log, 1))
 
 
 def log1p_ratio_slope(u: Any) -> Any:

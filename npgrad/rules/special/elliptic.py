@@ -44,10 +44,12 @@ smooth("ellipkm1", lambda g, x, y: g * km1_slope(x, y))
 
 
 def agm_first(g: Any, x1: Any, x2: Any) -> Any:
-    """agm(a, b) = (pi/2) a / K(1 - (b/a)^2), 19.8.5."""
-    ratio = np.square(x2 / x1)
-    k = sp.ellipk(1 - ratio)
-    return math.pi / 2 * g / k * (1 - 2 * ratio * k_slope(1 - ratio) / k)
+    """agm(a, b) = (pi/2) a / K(1 - (b/a)^2), 19.8.5; agm(a, 0) = 0 for every a."""
+    none = x2 == 0
+    ratio = np.square(np.where(none, 1, x2) / x1)
+    k = sp.ellipkm1(ratio)
+    slope = math.pi / 2 / k * (1 + 2 * ratio * km1_slope(ratio, k) / k)
+    return g * np.where(none, 0, slope)
 
 
 def agm_second(g: Any, x1: Any, x2: Any) -> Any:
@@ -141,8 +143,9 @@ def carlson_integral(x1: Any, x2: Any, x3: Any, x4: Any, powers: tuple[float, ..
     wide = [item.astype(np.result_type(dtype, np.float64)) for item in arguments]
     shape = np.broadcast_shapes(*(item.shape for item in wide))
     used = [np.abs(item) for item, power in zip(wide, powers, strict=True) if power > 0]
-    low = min((float(np.min(item, where=item > 0, initial=1e300)) for item in used), default=1.0)
-    high = max((float(np.max(item, initial=1e-300)) for item in used), default=1.0)
+    sized = [item[(item > 0) & (item < np.inf)] for item in used]  # no NaN either
+    low = min((float(np.min(item)) for item in sized if item.size), default=1.0)
+    high = max((float(np.max(item)) for item in sized if item.size), default=1.0)
     # At the lower end the integrand falls as exp(v), or exp(v/2) where an argument is 0.
     below = 80 if any(np.any(item == 0) for item in used) else 40
     above = 40 / min(sum(powers) - 1, 1.5)
@@ -226,6 +229,12 @@ def rj_fractions(x: Any, y: Any, z: Any, p: Any) -> Any:
     return -(sp.elliprd(y, z, x) - sp.elliprj(x, y, z, p)) / (2 * (p - x))
 
 
+def rj_moment(x: Any, y: Any, z: Any, p: Any) -> Any:
+    """The product x dR_J/dx, 0 at x = 0 though the derivative is infinite there."""
+    none = x == 0
+    return np.where(none, 0, x * rj_fractions(np.where(none, 1, x), y, z, p))
+
+
 def rj_slope(x: Any, y: Any, z: Any, p: Any) -> Any:
     """By the first argument of R_J, 19.16.2."""
     right = positive(p)
@@ -238,11 +247,7 @@ def rj_last(g: Any, x1: Any, x2: Any, x3: Any, x4: Any, y: Any) -> Any:
     right = positive(x4)
     plain = -1.5 * carlson_integral(x1, x2, x3, np.where(right, x4, 1), (0.5, 0.5, 0.5, 2.0))
     p = np.where(right, -1, x4)
-    rest = (
-        x1 * rj_fractions(x1, x2, x3, p)
-        + x2 * rj_fractions(x2, x1, x3, p)
-        + x3 * rj_fractions(x3, x2, x1, p)
-    )
+    rest = rj_moment(x1, x2, x3, p) + rj_moment(x2, x1, x3, p) + rj_moment(x3, x2, x1, p)
     return g * np.where(right, plain, (-1.5 * sp.elliprj(x1, x2, x3, p) - rest) / p)
 
 

@@ -19,22 +19,50 @@ ROOT_TWO_PI = math.sqrt(2 * math.pi)
 TAIL = [(2 * m + 1) * math.prod(0.5 + j for j in range(m)) for m in range(14)]
 
 
+def faddeeva_tail(z: Any) -> tuple[Any, Any]:
+    """Where |z| > 10, and w'(z) there without the cancellation of 7.10.2: -i/sqrt(pi) z^-2 (...).
+
+    Below the real axis w(z) = 2 exp(-z^2) - w(-z), 7.4.3.
+    """
+    far = np.abs(z) > 10
+    z = np.where(far, z, 10)
+    inverse = 1 / z
+    square = inverse * inverse
+    tail = -1j / ROOT_PI * square * polynomial(square, TAIL)
+    low = np.imag(z) < 0
+    below = np.where(low, z, 0)
+    return far, tail - np.where(low, 4 * z * np.exp(-below * below), 0)
+
+
+def wofz_slope(z: Any, y: Any) -> Any:
+    """w' = 2i/sqrt(pi) - 2 z w, 7.10.2."""
+    far, tail = faddeeva_tail(z)
+    return np.where(far, tail, 2j / ROOT_PI - 2 * z * y)
+
+
 def erfcx_slope(x: Any, y: Any, dtype: Any) -> Any:
     """2 x erfcx(x) - 2/sqrt(pi), 7.10.1 with the scaling; its asymptotic series for large x."""
-    plain = 2 * x * y - 2 / ROOT_PI
     if dtype.kind == "c":
-        return plain
+        return 1j * wofz_slope(1j * x, y)  # erfcx(x) = w(ix)
     far = x > 10
     square = 1 / np.where(far, x, 10) ** 2
     signs = [c if m % 2 else -c for m, c in enumerate(TAIL)]
+    plain = 2 * x * y - 2 / ROOT_PI
     return np.where(far, square * polynomial(square, signs) / ROOT_PI, plain)
 
 
 def dawsn_slope(x: Any, y: Any, dtype: Any) -> Any:
-    """1 - 2 x F(x), 7.5.1 and 7.10(i); its asymptotic series for large |x|."""
+    """1 - 2 x F(x), 7.5.1 and 7.10(i); its asymptotic series for large |x|.
+
+    F = (i sqrt(pi)/2) (exp(-x^2) - w(x)); F is odd, so the upper half-plane serves the lower one.
+    """
     plain = 1 - 2 * x * y
     if dtype.kind == "c":
-        return plain
+        upper = np.where(np.imag(x) < 0, -x, x)
+        far, tail = faddeeva_tail(upper)
+        away = np.where(far, upper, 0)
+        turn = -2 * away * np.exp(-away * away) - tail
+        return np.where(far, 0.5j * ROOT_PI * turn, plain)
     far = np.abs(x) > 10
     square = 1 / np.where(far, x, 10) ** 2
     return np.where(far, -0.5 * square * polynomial(square, TAIL), plain)
@@ -50,7 +78,7 @@ smooth("erfc", lambda g, x: -2 / ROOT_PI * g * np.exp(-x * x))
 smooth("erfi", lambda g, x: 2 / ROOT_PI * g * np.exp(x * x))
 smooth("erfcx", lambda g, x, y, dtype: g * erfcx_slope(x, y, dtype))
 smooth("dawsn", lambda g, x, y, dtype: g * dawsn_slope(x, y, dtype))
-smooth("wofz", lambda g, x, y: g * (2j / ROOT_PI - 2 * x * y))  # 7.10.2
+smooth("wofz", lambda g, x, y: g * wofz_slope(x, y))
 smooth("erfinv", lambda g, y: ROOT_PI / 2 * g * np.exp(y * y))  # 7.17(i)
 smooth("erfcinv", lambda g, y: -ROOT_PI / 2 * g * np.exp(y * y))
 smooth("ndtr", lambda g, x: g * np.exp(-0.5 * x * x) / ROOT_TWO_PI)
@@ -86,29 +114,42 @@ smooth(
 )
 
 
-def voigt_parts(x: Any, sigma: Any, gamma: Any) -> tuple[Any, Any, Any, Any]:
-    """z, w(z), w'(z) and the norm of the Voigt profile Re w(z) / (sigma sqrt(2 pi)), 7.19."""
-    z = (x + 1j * gamma) / (sigma * ROOT_TWO)
+# The same for the third derivative of the diffusion below: (2m+1)(2m+2) (1/2)_m.
+CURVE = [c * (2 * m + 2) for m, c in enumerate(TAIL)]
+
+
+def voigt_slopes(x: Any, sigma: Any, gamma: Any) -> tuple[Any, Any]:
+    """First and second derivative by x of w(z) / (sigma sqrt(2 pi)), z = u / (sigma sqrt(2)), 7.19.
+
+    The Voigt profile is the real part and u = x + i gamma. For |z| > 10 by the series 7.12.1 in
+    1/u, which holds for sigma = 0 too: Cauchy's distribution.
+    """
+    u = x + 1j * gamma
+    far = (np.abs(u) > 10 * ROOT_TWO * sigma) & (sigma >= 0) & (gamma >= 0)
+    width = np.where(far, 1, ROOT_TWO * sigma)
+    z = u / width
     w = sp.wofz(z)
-    return z, w, 2j / ROOT_PI - 2 * z * w, sigma * ROOT_TWO_PI
-
-
-def voigt_x(g: Any, x1: Any, x2: Any, x3: Any) -> Any:
-    """Along the real axis of z."""
-    _, _, slope, norm = voigt_parts(x1, x2, x3)
-    return g * np.real(slope) / (x2 * ROOT_TWO * norm)
+    slope = 2j / ROOT_PI - 2 * z * w
+    first = slope / (ROOT_PI * width * width)
+    second = -2 * (w + z * slope) / (ROOT_PI * width * width * width)
+    inverse = 1 / np.where(far, u, 1)
+    square = inverse * inverse
+    ratio = np.where(far, 2 * sigma * sigma, 0) * square
+    tail = -1j / math.pi * square
+    return (
+        np.where(far, tail * polynomial(ratio, TAIL), first),
+        np.where(far, -inverse * tail * polynomial(ratio, CURVE), second),
+    )
 
 
 def voigt_sigma(g: Any, x1: Any, x2: Any, x3: Any) -> Any:
-    """By the width that scales z and the norm."""
-    z, w, slope, norm = voigt_parts(x1, x2, x3)
-    return -g * np.real(w + slope * z) / (norm * x2)
+    """A normal distribution of variance sigma^2 spreads by the diffusion equation."""
+    return g * x2 * np.real(voigt_slopes(x1, x2, x3)[1])
 
 
-def voigt_gamma(g: Any, x1: Any, x2: Any, x3: Any) -> Any:
-    """Along the imaginary axis of z."""
-    _, _, slope, norm = voigt_parts(x1, x2, x3)
-    return -g * np.imag(slope) / (x2 * ROOT_TWO * norm)
-
-
-smooth("voigt_profile", voigt_x, voigt_sigma, voigt_gamma)
+smooth(
+    "voigt_profile",
+    lambda g, x1, x2, x3: g * np.real(voigt_slopes(x1, x2, x3)[0]),
+    voigt_sigma,
+    lambda g, x1, x2, x3: -g * np.imag(voigt_slopes(x1, x2, x3)[0]),
+)

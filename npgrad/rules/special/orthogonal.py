@@ -155,8 +155,14 @@ def radial(value: Any) -> Slopes:
     return slopes
 
 
+def odd_value(m: Any, q: Any) -> Any:
+    """The characteristic value b_m(q); of order 0, where the function is 0 throughout, none."""
+    none = m == 0
+    return np.where(none, 0, sp.mathieu_b(np.where(none, 1, m), q))
+
+
 several("mathieu_cem", "m, q, x", x=angular(sp.mathieu_a))
-several("mathieu_sem", "m, q, x", x=angular(sp.mathieu_b))
+several("mathieu_sem", "m, q, x", x=angular(odd_value))
 for kind in "12":
     several(f"mathieu_modcem{kind}", "m, q, x", x=radial(sp.mathieu_a))
     several(f"mathieu_modsem{kind}", "m, q, x", x=radial(sp.mathieu_b))
