@@ -8,12 +8,8 @@ call, and in other threads, they are NumPy's own after one look at a context var
 
 from __future__ import annotations
 
-import cmath
 import functools
 import itertools
-import math
-import types
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -26,15 +22,10 @@ from npgrad.graph.modes import WRAPPED as ACTIVE
 from npgrad.graph.stacking import has_recorded, stacked
 from npgrad.graph.views import region
 from npgrad.methods import adopted
+from npgrad.wrapping.elements import Vectorize, frompyfunc
+from npgrad.wrapping.lists import Maker, constant, vector
 
-Maker = Callable[..., Any]
-
-
-def constant(made: Any) -> Any:
-    """`made` as a constant GradArray if it is a floating or complex array."""
-    if type(made) is np.ndarray and backend.is_inexact(made.dtype):
-        return GradArray(made, None)
-    return made
+PASSED_OVER.add(__file__)
 
 
 def arange(*args: Any, **kwargs: Any) -> Any:
@@ -147,7 +138,7 @@ class Joined:
             made = self._original[key]
             return constant(made) if ACTIVE.get() else made
         arrays = [
-            self._original[part] if isinstance(part, slice) else np.atleast_1d(_array(part))
+            self._original[part] if isinstance(part, slice) else np.atleast_1d(vector(part))
             for part in parts
             if not isinstance(part, str)
         ]
@@ -201,8 +192,11 @@ def _chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Any:
     return made
 
 
-def _array(part: Any) -> Any:
-    return stacked(part) if isinstance(part, (list, tuple)) and has_recorded(part) else part
+def _isscalar(element: Any) -> bool:
+    """``np.isscalar``, which takes every recorded array for a number."""
+    return (
+        backend.is_scalar(storage(element)) if type(element) is GradArray else np.isscalar(element)
+    )
 
 
 def _makers() -> dict[str, Any]:
@@ -216,8 +210,8 @@ def _makers() -> dict[str, Any]:
     through = ("asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "require")
     makers.update({name: converted(getattr(np, name), False) for name in through})
     makers["isscalar"] = functools.wraps(np.isscalar)(_isscalar)
-    makers["vectorize"] = _Vectorize
-    makers["frompyfunc"] = _frompyfunc
+    makers["vectorize"] = Vectorize
+    makers["frompyfunc"] = frompyfunc
     makers["fromiter"] = functools.wraps(np.fromiter)(_fromiter)
     makers["asarray_chkfinite"] = functools.wraps(np.asarray_chkfinite)(_chkfinite)
     makers["piecewise"] = _piecewise
@@ -226,190 +220,4 @@ def _makers() -> dict[str, Any]:
     return makers
 
 
-PASSED_OVER.add(__file__)
-
-# Functions that programs hand lists of numbers to, besides those that take sequences of arrays.
-_TAKE_LISTS = """
-    sum prod max min amax amin mean std var median ptp average cumsum cumprod diff gradient
-    dot inner outer cross vdot kron tensordot einsum convolve correlate trapezoid interp polyval
-    nansum nanprod nanmax nanmin nanmean nanstd nanvar nanmedian quantile percentile
-    sort argmax argmin argsort searchsorted any all allclose isclose array_equal count_nonzero
-    reshape ravel transpose squeeze flip roll repeat tile where clip diag diagflat trace triu tril
-    atleast_1d atleast_2d atleast_3d broadcast_to expand_dims swapaxes rot90 nan_to_num
-    real imag angle round around shape ndim size cov corrcoef vander meshgrid take
-"""
-_LINALG_LISTS = """
-    norm det inv solve slogdet eigh eigvalsh cholesky pinv matrix_power lstsq svd qr
-"""
-
-
-def listed(function: Any) -> Maker:
-    """A function of arrays for which a list of recorded numbers is an array."""
-
-    @functools.wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        for a in args:
-            if (type(a) is list or type(a) is tuple) and ACTIVE.get() and has_recorded(a):
-                args = tuple(
-                    stacked(b) if type(b) in (list, tuple) and has_recorded(b) else b for b in args
-                )
-                break
-        return function(*args, **kwargs)
-
-    return call
-
-
-def _listed() -> dict[int, Maker]:
-    found = {id(getattr(np, name)): listed(getattr(np, name)) for name in _TAKE_LISTS.split()}
-    found.update(
-        (id(getattr(np.linalg, name)), listed(getattr(np.linalg, name)))
-        for name in _LINALG_LISTS.split()
-    )
-    return found
-
-
-def _isscalar(element: Any) -> bool:
-    """``np.isscalar``, which takes every recorded array for a number."""
-    return (
-        backend.is_scalar(storage(element)) if type(element) is GradArray else np.isscalar(element)
-    )
-
-
-class _Vectorize(np.vectorize):
-    """``np.vectorize`` of a Python function: recorded arguments are met element by element."""
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        given = (*args, *kwargs.values())
-        if (
-            not ACTIVE.get()
-            or self.signature is not None
-            or not any(
-                type(a) is GradArray or (type(a) in (list, tuple) and has_recorded(a))
-                for a in given
-            )
-        ):
-            return super().__call__(*args, **kwargs)
-        excluded: set[Any] = self.excluded  # positions and names
-        fixed = {name: value for name, value in kwargs.items() if name in excluded}
-        names = [name for name in kwargs if name not in excluded]
-        loose = [i for i in range(len(args)) if i not in excluded]
-        arrays: Any = [_vector(args[i]) for i in loose] + [_vector(kwargs[k]) for k in names]
-        arrays = np.broadcast_arrays(*arrays)
-        made = []
-        for row in zip(*[np.ravel(a) for a in arrays], strict=True):
-            filled = list(args)
-            for i, item in zip(loose, row, strict=False):
-                filled[i] = item
-            named = dict(zip(names, row[len(loose) :], strict=True))
-            made.append(self.pyfunc(*filled, **fixed, **named))
-        return _gathered(made, arrays[0].shape)
-
-
-def vectorized(original: np.vectorize) -> _Vectorize:
-    """What stands for an object that ``np.vectorize`` made when its module was imported."""
-    made = _Vectorize.__new__(_Vectorize)
-    made.__dict__.update(original.__dict__)
-    return made
-
-
-def _vector(a: Any) -> Any:
-    return stacked(a) if type(a) in (list, tuple) and has_recorded(a) else a
-
-
-def _gathered(made: list[Any], shape: tuple[int, ...]) -> Any:
-    """The results of a Python function as one array, or a tuple of them."""
-    if made and type(made[0]) is tuple:
-        return tuple(_gathered(list(part), shape) for part in zip(*made, strict=True))
-    return (stacked(made) if has_recorded(made) else constant(np.asarray(made))).reshape(shape)
-
-
-def _frompyfunc(func: Any, /, nin: int, nout: int, **kwargs: Any) -> Any:
-    """``np.frompyfunc``: an object that records, if it is made in wrapped code."""
-    plain = np.frompyfunc(func, nin, nout, **kwargs)
-    return _PythonUfunc(plain, func) if ACTIVE.get() and not kwargs else plain
-
-
-class _PythonUfunc:
-    """A ufunc of a Python function; recorded arguments are met element by element."""
-
-    def __init__(self, plain: Any, func: Any) -> None:
-        self._plain = plain
-        self._loop = _Vectorize(func)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._plain, name)
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if not kwargs and any(type(a) is GradArray for a in args):
-            return self._loop(*args)
-        return self._plain(*args, **kwargs)
-
-
-def _recording(module: types.ModuleType) -> types.ModuleType:
-    """`math` or `cmath` with NumPy's functions for recorded arguments."""
-    made = types.ModuleType(module.__name__, module.__doc__)
-    made.__dict__.update(module.__dict__)
-    renamed = {
-        "acos": "arccos", "asin": "arcsin", "atan": "arctan", "atan2": "arctan2",
-        "acosh": "arccosh", "asinh": "arcsinh", "atanh": "arctanh", "pow": "power",
-        "fmod": "fmod", "degrees": "degrees", "radians": "radians", "fabs": "fabs",
-        "copysign": "copysign", "hypot": "hypot", "ldexp": "ldexp", "phase": "angle",
-    }  # fmt: skip
-    same = """sin cos tan sinh cosh tanh exp exp2 expm1 log1p log2 log10 sqrt cbrt isnan isinf
-    isfinite"""
-    renamed.update({name: name for name in same.split()})
-    for name, ufunc in renamed.items():
-        if hasattr(module, name):
-            made.__dict__[name] = _dispatched(getattr(module, name), getattr(np, ufunc))
-    special = {
-        "log": _log, "fsum": np.sum, "prod": np.prod, "dist": _dist, "hypot": _hypot,
-        "gamma": _special("gamma"), "lgamma": _special("gammaln"), "erf": _special("erf"),
-        "erfc": _special("erfc"), "sumprod": np.dot, "isclose": np.isclose,
-    }  # fmt: skip
-    for name, function in special.items():
-        if hasattr(module, name):
-            made.__dict__[name] = _dispatched(getattr(module, name), function)
-    return made
-
-
-def _special(name: str) -> Maker:
-    """A function of ``scipy.special``, loaded on use."""
-
-    def call(x: Any) -> Any:
-        import scipy.special
-
-        return getattr(scipy.special, name)(x)
-
-    return call
-
-
-def _dist(p: Any, q: Any) -> Any:
-    return _hypot(*[a - b for a, b in zip(p, q, strict=True)])
-
-
-def _hypot(*coordinates: Any) -> Any:
-    return functools.reduce(np.hypot, coordinates) if coordinates else 0.0
-
-
-def _log(x: Any, base: Any = None) -> Any:
-    return np.log(x) if base is None else np.log(x) / np.log(base)
-
-
-def _dispatched(function: Any, ufunc: Any) -> Maker:
-    @functools.wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        for value in args:
-            if type(value) is GradArray or (type(value) in (list, tuple) and has_recorded(value)):
-                return ufunc(*[_vector(a) for a in args])
-        return function(*args, **kwargs)
-
-    return call
-
-
 MAKERS = _makers()
-MATH = _recording(math)
-CMATH = _recording(cmath)
-LISTED = _listed()
-
-
-__all__ = ["ACTIVE", "CMATH", "LISTED", "MAKERS", "MATH", "vectorized"]

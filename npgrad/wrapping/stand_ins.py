@@ -14,7 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from npgrad.wrapping.makers import CMATH, LISTED, MAKERS, MATH, vectorized
+from npgrad.wrapping.elements import vectorized
+from npgrad.wrapping.lists import LISTED
+from npgrad.wrapping.makers import MAKERS
+from npgrad.wrapping.mathematics import CMATH, MATH
 
 _CHAPTERS = (
     "fft", "integrate", "interpolate", "linalg", "ndimage", "signal", "spatial.distance", "special",

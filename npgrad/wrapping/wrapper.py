@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
+from npgrad.graph.modes import WRAPPED as ACTIVE
 from npgrad.transforms import grad as _grad
 from npgrad.wrapping.arguments import filling, writes_of
 from npgrad.wrapping.imports import Call, install
-from npgrad.wrapping.makers import ACTIVE
 from npgrad.wrapping.plan import Plan, plan_for
 
 _DISABLED: ContextVar[bool] = ContextVar("npgrad_wrap_disabled", default=False)

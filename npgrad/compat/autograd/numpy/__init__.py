@@ -12,8 +12,9 @@ from typing import Any
 import numpy as _np
 
 from npgrad.graph.array import GradArray, unwrap
+from npgrad.graph.modes import WRAPPED as ACTIVE
 from npgrad.graph.stacking import has_recorded, stacked
-from npgrad.wrapping.makers import ACTIVE, MAKERS, Joined
+from npgrad.wrapping.makers import MAKERS, Joined
 
 from . import fft as fft
 from . import linalg as linalg

@@ -1,0 +1,74 @@
+"""Lists of recorded numbers, which NumPy's functions take for arrays."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from npgrad.graph import backend
+from npgrad.graph.array import GradArray
+from npgrad.graph.modes import PASSED_OVER
+from npgrad.graph.modes import WRAPPED as ACTIVE
+from npgrad.graph.stacking import has_recorded, stacked
+
+Maker = Callable[..., Any]
+
+PASSED_OVER.add(__file__)
+
+
+def constant(made: Any) -> Any:
+    """`made` as a constant GradArray if it is a floating or complex array."""
+    if type(made) is np.ndarray and backend.is_inexact(made.dtype):
+        return GradArray(made, None)
+    return made
+
+
+def vector(a: Any) -> Any:
+    """`a` as an array if it is a list of recorded numbers; anything else as it is."""
+    return stacked(a) if type(a) in (list, tuple) and has_recorded(a) else a
+
+
+# Functions that programs hand lists of numbers to, besides those that take sequences of arrays.
+_TAKE_LISTS = """
+    sum prod max min amax amin mean std var median ptp average cumsum cumprod diff gradient
+    dot inner outer cross vdot kron tensordot einsum convolve correlate trapezoid interp polyval
+    nansum nanprod nanmax nanmin nanmean nanstd nanvar nanmedian quantile percentile
+    sort argmax argmin argsort searchsorted any all allclose isclose array_equal count_nonzero
+    reshape ravel transpose squeeze flip roll repeat tile where clip diag diagflat trace triu tril
+    atleast_1d atleast_2d atleast_3d broadcast_to expand_dims swapaxes rot90 nan_to_num
+    real imag angle round around shape ndim size cov corrcoef vander meshgrid take
+"""
+_LINALG_LISTS = """
+    norm det inv solve slogdet eigh eigvalsh cholesky pinv matrix_power lstsq svd qr
+"""
+
+
+def listed(function: Any) -> Maker:
+    """A function of arrays for which a list of recorded numbers is an array."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        for a in args:
+            if (type(a) is list or type(a) is tuple) and ACTIVE.get() and has_recorded(a):
+                args = tuple(
+                    stacked(b) if type(b) in (list, tuple) and has_recorded(b) else b for b in args
+                )
+                break
+        return function(*args, **kwargs)
+
+    return call
+
+
+def _listed() -> dict[int, Maker]:
+    found = {id(getattr(np, name)): listed(getattr(np, name)) for name in _TAKE_LISTS.split()}
+    found.update(
+        (id(getattr(np.linalg, name)), listed(getattr(np.linalg, name)))
+        for name in _LINALG_LISTS.split()
+    )
+    return found
+
+
+LISTED = _listed()

@@ -1,0 +1,83 @@
+"""``math`` and ``cmath`` for recorded numbers: NumPy's functions where an argument is recorded."""
+
+from __future__ import annotations
+
+import cmath
+import functools
+import math
+import types
+from typing import Any
+
+import numpy as np
+
+from npgrad.graph.array import GradArray
+from npgrad.graph.modes import PASSED_OVER
+from npgrad.graph.stacking import has_recorded
+from npgrad.wrapping.lists import Maker, vector
+
+PASSED_OVER.add(__file__)
+
+
+def _recording(module: types.ModuleType) -> types.ModuleType:
+    """`math` or `cmath` with NumPy's functions for recorded arguments."""
+    made = types.ModuleType(module.__name__, module.__doc__)
+    made.__dict__.update(module.__dict__)
+    renamed = {
+        "acos": "arccos", "asin": "arcsin", "atan": "arctan", "atan2": "arctan2",
+        "acosh": "arccosh", "asinh": "arcsinh", "atanh": "arctanh", "pow": "power",
+        "fmod": "fmod", "degrees": "degrees", "radians": "radians", "fabs": "fabs",
+        "copysign": "copysign", "hypot": "hypot", "ldexp": "ldexp", "phase": "angle",
+    }  # fmt: skip
+    same = """sin cos tan sinh cosh tanh exp exp2 expm1 log1p log2 log10 sqrt cbrt isnan isinf
+    isfinite"""
+    renamed.update({name: name for name in same.split()})
+    for name, ufunc in renamed.items():
+        if hasattr(module, name):
+            made.__dict__[name] = _dispatched(getattr(module, name), getattr(np, ufunc))
+    special = {
+        "log": _log, "fsum": np.sum, "prod": np.prod, "dist": _dist, "hypot": _hypot,
+        "gamma": _special("gamma"), "lgamma": _special("gammaln"), "erf": _special("erf"),
+        "erfc": _special("erfc"), "sumprod": np.dot, "isclose": np.isclose,
+    }  # fmt: skip
+    for name, function in special.items():
+        if hasattr(module, name):
+            made.__dict__[name] = _dispatched(getattr(module, name), function)
+    return made
+
+
+def _special(name: str) -> Maker:
+    """A function of ``scipy.special``, loaded on use."""
+
+    def call(x: Any) -> Any:
+        import scipy.special
+
+        return getattr(scipy.special, name)(x)
+
+    return call
+
+
+def _dist(p: Any, q: Any) -> Any:
+    return _hypot(*[a - b for a, b in zip(p, q, strict=True)])
+
+
+def _hypot(*coordinates: Any) -> Any:
+    return functools.reduce(np.hypot, coordinates) if coordinates else 0.0
+
+
+def _log(x: Any, base: Any = None) -> Any:
+    return np.log(x) if base is None else np.log(x) / np.log(base)
+
+
+def _dispatched(function: Any, ufunc: Any) -> Maker:
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        for value in args:
+            if type(value) is GradArray or (type(value) in (list, tuple) and has_recorded(value)):
+                return ufunc(*[vector(a) for a in args])
+        return function(*args, **kwargs)
+
+    return call
+
+
+MATH = _recording(math)
+CMATH = _recording(cmath)
