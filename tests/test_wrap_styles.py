@@ -10,7 +10,7 @@ import pytest
 import npgrad
 import tests.wrapped
 from tests.test_wrap import differences
-from tests.wrapped import styles
+from tests.wrapped import styles, types_called
 
 X = np.array([0.7, 1.3, 1.9])
 
@@ -21,10 +21,15 @@ def forget_late() -> None:
         del tests.wrapped.imported_late
 
 
-@pytest.mark.parametrize("f", styles.PROGRAMS, ids=lambda f: getattr(f, "__name__", "instance"))
+@pytest.mark.parametrize(
+    "f",
+    [*styles.PROGRAMS, *types_called.PROGRAMS],
+    ids=lambda f: getattr(f, "__name__", "instance"),
+)
 def test_style(f) -> None:
     forget_late()
     before = dict(vars(styles))
+    types_before = dict(vars(types_called))
     tangent = npgrad.jvp(f, (X,), (np.array([1.0, -2.0, 0.5]),))[1]
     expected = differences(f, X)
     np.testing.assert_allclose(npgrad.jacobian(f)(X), expected, rtol=1e-6, atol=1e-8)
@@ -32,6 +37,7 @@ def test_style(f) -> None:
     np.testing.assert_array_equal(npgrad.value(npgrad.wrap(f)(npgrad.array(X))), f(X))
     assert vars(styles).keys() == before.keys()
     assert all(vars(styles)[name] is value for name, value in before.items())
+    assert all(vars(types_called)[name] is value for name, value in types_before.items())
 
 
 def test_defaults_and_closures_are_numpys_own_afterwards() -> None:

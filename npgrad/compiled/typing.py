@@ -6,6 +6,7 @@ globals. Each gets the type of what it stands for, so that the compiled function
 
 from __future__ import annotations
 
+import builtins
 import cmath
 import math
 import sys
@@ -39,7 +40,7 @@ def _originals() -> dict[int, Any]:
                     _known[id(value)] = getattr(module, name)
                     _stand_ins.append(value)
         for name, shadow in SHADOWS.items():
-            _known[id(shadow)] = {"float": float, "complex": complex, "type": type}[name]
+            _known[id(shadow)] = getattr(builtins, name)
             _stand_ins.append(shadow)
     return _known
 
@@ -53,6 +54,7 @@ def teach() -> None:
     numba = sys.modules.get("numba")
     if _taught or numba is None or not hasattr(numba, "njit"):
         return
+    from numba.core.errors import NumbaError
     from numba.core.registry import cpu_target
 
     _taught.append(numba)
@@ -62,7 +64,7 @@ def teach() -> None:
     for stand_in in {id(value): value for value in _stand_ins}.values():
         try:
             kind = context.resolve_value_type(known[id(stand_in)])
-        except ValueError:  # Numba does not know the original either
+        except (ValueError, NumbaError):  # Numba does not know the original either
             continue
         if context._lookup_global(stand_in) is None:
             context.insert_global(stand_in, kind)

@@ -12,7 +12,7 @@ from ._declare import array_of, operation, stand_in
 
 Array = Any
 
-__all__ = ["convolve", "correlate", "fftconvolve", "lfilter"]
+__all__ = ["convolve", "correlate", "fftconvolve", "lfilter", "lfiltic"]
 
 
 def __getattr__(name: str) -> Any:
@@ -193,3 +193,26 @@ def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
         state.append(total)
     final = np.stack(state, axis=-1) if state else zi
     return np.moveaxis(y, -1, axis), np.moveaxis(final, -1, axis)
+
+
+@stand_in(original.lfiltic)
+def lfiltic(b: Any, a: Any, y: Any, x: Any = None) -> Any:
+    """SciPy's ``lfiltic``: the state of a filter after the outputs `y` and inputs `x`."""
+    b, a = np.atleast_1d(array_of(b)), np.atleast_1d(array_of(a))
+    if a.shape[0] == 0 or a[0] == 0:
+        raise ValueError("First `a` filter coefficient must be non-zero.")
+    size = max(a.shape[0], b.shape[0]) - 1
+    y = array_of(y)
+    x = np.zeros_like(y, shape=0) if x is None else array_of(x)
+    past = [_recent(x, size), _recent(y, size)]
+    state = []
+    for m in range(size):
+        forward = np.sum(b[m + 1 :] * past[0][: max(b.shape[0] - 1 - m, 0)])
+        back = np.sum(a[m + 1 :] * past[1][: max(a.shape[0] - 1 - m, 0)])
+        state.append((forward - back) / a[0])
+    return np.stack(state) if state else np.zeros_like(b, shape=0)
+
+
+def _recent(values: Array, size: int) -> Array:
+    """The `size` values that came last, the latest first; zeros where there were fewer."""
+    return np.pad(values[:size], (0, size - min(size, values.shape[0])))

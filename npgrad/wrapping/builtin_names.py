@@ -1,15 +1,17 @@
-"""What the names `float`, `complex` and `type` stand for in wrapped code.
+"""What `float`, `complex`, `type` and NumPy's `float64` and its kin stand for in wrapped code.
 
 ``float(x)`` of a recorded number is `x`: C's number is never needed to go on computing. The name is
 also a dtype and a class, so that what stands for it is a class that answers like the builtin
 (``isinstance``, ``==``, ``dtype=float``). It is put into a module's globals, where it hides the
 builtin, only if functions there use it, and never where the module asks ``is float`` (that question
 could not be answered right for other threads), or names GradArray and asks for its type itself.
+``np.float64(x)`` is met in the same way, by what stands for the numpy module.
 """
 
 from __future__ import annotations
 
 import builtins
+import collections.abc
 import dis
 import types
 from collections.abc import Iterable, Iterator
@@ -20,6 +22,7 @@ import numpy as np
 from npgrad.graph import backend
 from npgrad.graph.array import GradArray, storage
 from npgrad.graph.modes import WRAPPED
+from npgrad.wrapping.lists import constant, vector
 
 
 class _Meta(type):
@@ -28,33 +31,43 @@ class _Meta(type):
     original: type
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        if cls not in _RECORDING:  # somebody's subclass
+        if id(cls) not in _RECORDING:  # somebody's subclass
             return type.__call__(cls, *args, **kwargs)
-        if len(args) == 1 and type(args[0]) is GradArray and not kwargs and WRAPPED.get():
-            return cls.recorded(args[0])  # type: ignore[attr-defined]
+        if WRAPPED.get():
+            if cls.original is np.ndarray:  # np.ndarray(shape) is a maker
+                return constant(np.ndarray(*args, **kwargs))
+            if len(args) == 1 and not kwargs:
+                value = vector(args[0]) if issubclass(cls, np.generic) else args[0]
+                if type(value) is GradArray:
+                    return cls.recorded(value)  # type: ignore[attr-defined]
         return cls.original(*args, **kwargs)
 
     def __instancecheck__(cls, instance: Any) -> bool:
-        if cls not in _RECORDING:
+        if id(cls) not in _RECORDING:
             return type.__instancecheck__(cls, instance)
         if type(instance) is GradArray and WRAPPED.get():
             return issubclass(_Type.recorded(instance), cls.original)
         return isinstance(instance, cls.original)
 
     def __subclasscheck__(cls, subclass: type) -> bool:
-        return issubclass(subclass, cls.original) if cls in _RECORDING else _inherits(cls, subclass)
+        return (
+            issubclass(subclass, cls.original)
+            if id(cls) in _RECORDING
+            else _inherits(cls, subclass)
+        )
 
     def __eq__(cls, other: object) -> bool:
-        return cls is other or (cls in _RECORDING and other is cls.original)
+        same = cls is other or (id(cls) in _RECORDING and other is cls.original)
+        return same or NotImplemented  # a dtype knows better
 
     def __hash__(cls) -> int:
-        return hash(cls.original) if cls in _RECORDING else type.__hash__(cls)
+        return hash(cls.original) if id(cls) in _RECORDING else type.__hash__(cls)
 
     def __repr__(cls) -> str:
-        return repr(cls.original) if cls in _RECORDING else type.__repr__(cls)
+        return repr(cls.original) if id(cls) in _RECORDING else type.__repr__(cls)
 
 
-_RECORDING: tuple[Any, ...] = ()
+_RECORDING: set[int] = set()  # by identity: they compare equal to what they stand for
 _inherits = type.__subclasscheck__
 
 
@@ -100,18 +113,108 @@ def _number(x: GradArray, kinds: str, dtype: Any) -> Any:
     return x if x.dtype == dtype else x.astype(dtype)[()]
 
 
-for _class in (_Float, _Complex, _Type):
+def _numpy_type(kind: Any) -> Any:
+    """What stands for a floating or complex type of NumPy's, of which an array is made as well."""
+
+    def recorded(x: GradArray) -> Any:
+        made = x.astype(kind)
+        return made if made.shape else made[()]
+
+    body = {"original": kind, "recorded": staticmethod(recorded), "dtype": np.dtype(kind)}
+    return _Meta(kind.__name__, (kind,), body)
+
+
+class _NDArray(np.ndarray, metaclass=_Meta):
+    original = np.ndarray
+
+
+def _hasattr(obj: Any, name: str, /) -> bool:
+    """``hasattr``, by which programs ask whether a recorded number is an array."""
+    if type(obj) is GradArray and name in _OF_ARRAYS and WRAPPED.get():
+        return hasattr(storage(obj), name)
+    return hasattr(obj, name)
+
+
+_OF_ARRAYS = ("__iter__", "__len__", "__contains__")
+
+
+class _Protocol:
+    """``collections.abc.Iterable`` and its kin: a class derived from it derives from the original.
+
+    No class itself, since a class that has one of these for a base is asked for its subclasses.
+    """
+
+    def __init__(self, original: Any) -> None:
+        self.original = original
+
+    def __instancecheck__(self, instance: Any) -> bool:
+        if type(instance) is GradArray and WRAPPED.get():
+            return issubclass(_Type.recorded(instance), self.original)
+        return isinstance(instance, self.original)
+
+    def __subclasscheck__(self, subclass: type) -> bool:
+        return issubclass(subclass, self.original)
+
+    def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[Any, ...]:
+        return (self.original,)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.original, name)
+
+    def __getitem__(self, item: Any) -> Any:
+        return self.original[item]
+
+    def __or__(self, other: Any) -> Any:
+        return self.original | other
+
+    def __eq__(self, other: object) -> bool:
+        return other is self or other is self.original
+
+    def __hash__(self) -> int:
+        return hash(self.original)
+
+
+# What every GradArray is by its methods, and a number is not.
+_PROTOCOLS = ("Iterable", "Sized", "Container", "Collection")
+CONTAINERS = {
+    id(original): _Protocol(original)
+    for name in _PROTOCOLS
+    for original in [getattr(collections.abc, name)]
+}
+SHADOWS: dict[str, Any] = {"float": _Float, "complex": _Complex, "type": _Type}
+_KINDS = (np.float32, np.float64, np.longdouble, np.complex64, np.complex128, np.clongdouble)
+NUMPY_TYPES = {id(kind): _numpy_type(kind) for kind in _KINDS}
+NUMPY_TYPES[id(np.ndarray)] = _NDArray
+for _class in (*SHADOWS.values(), *NUMPY_TYPES.values()):
     _class.__name__ = _class.__qualname__ = _class.original.__name__
-    _class.__module__ = "builtins"
-_RECORDING = (_Float, _Complex, _Type)
-SHADOWS = {"float": _Float, "complex": _Complex, "type": _Type}
+    _class.__module__ = _class.original.__module__
+    _RECORDING.add(id(_class))
+SHADOWS["hasattr"] = _hasattr
 
 
 def _nested(code: types.CodeType) -> Iterator[types.CodeType]:
     yield code
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _nested(constant)
+    for inner in code.co_consts:
+        if isinstance(inner, types.CodeType):
+            yield from _nested(inner)
+
+
+def asks_for_types(codes: Iterable[types.CodeType]) -> bool:
+    """Whether `codes` may ask ``is np.float64`` of a type of NumPy's that has a stand-in.
+
+    What is asked may lie in a variable by then: any ``is`` counts, but for ``is None``.
+    """
+    names = {kind.__name__ for kind in _KINDS} | {"double", "single", "ndarray"}
+    for outer in codes:
+        for code in _nested(outer):
+            if names.isdisjoint(code.co_names):
+                continue
+            before: Any = None
+            for instruction in dis.get_instructions(code):
+                if instruction.opname == "IS_OP" and before is not None:
+                    return True
+                before = instruction.argval if instruction.opname == "LOAD_CONST" else ""
+    return False
 
 
 def shadows_for(codes: Iterable[types.CodeType]) -> dict[str, Any]:
@@ -122,6 +225,8 @@ def shadows_for(codes: Iterable[types.CodeType]) -> dict[str, Any]:
         for code in _nested(outer):
             if "GradArray" in code.co_names:  # it knows what it meets
                 asked.add("type")
+            if "hasattr" in code.co_names and set(_OF_ARRAYS).isdisjoint(code.co_consts):
+                continue
             names = SHADOWS.keys() & set(code.co_names)
             if not names:
                 continue

@@ -40,7 +40,9 @@ _TAKE_LISTS = """
     reshape ravel transpose squeeze flip roll repeat tile where clip diag diagflat trace triu tril
     atleast_1d atleast_2d atleast_3d broadcast_to expand_dims swapaxes rot90 nan_to_num
     real imag angle round around shape ndim size cov corrcoef vander meshgrid take
+    append insert
 """
+_JOIN = "concatenate stack hstack vstack dstack column_stack"
 _LINALG_LISTS = """
     norm det inv solve slogdet eigh eigvalsh cholesky pinv matrix_power lstsq svd qr
 """
@@ -62,8 +64,21 @@ def listed(function: Any) -> Maker:
     return call
 
 
+def joined(function: Any) -> Maker:
+    """A function of a sequence of arrays, among which may be lists of recorded numbers."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if args and type(args[0]) in (list, tuple) and ACTIVE.get():
+            args = ([vector(item) for item in args[0]], *args[1:])
+        return function(*args, **kwargs)
+
+    return call
+
+
 def _listed() -> dict[int, Maker]:
     found = {id(getattr(np, name)): listed(getattr(np, name)) for name in _TAKE_LISTS.split()}
+    found.update({id(getattr(np, name)): joined(getattr(np, name)) for name in _JOIN.split()})
     found.update(
         (id(getattr(np.linalg, name)), listed(getattr(np.linalg, name)))
         for name in _LINALG_LISTS.split()

@@ -45,7 +45,7 @@ def arange(*args: Any, **kwargs: Any) -> Any:
 
 
 def fresh(function: Any) -> Maker:
-    """A maker whose arguments hold no array: zeros, eye, arange."""
+    """A maker whose arguments hold no recorded number: zeros, eye, zeros_like."""
 
     @functools.wraps(function)
     def maker(*args: Any, **kwargs: Any) -> Any:
@@ -72,7 +72,19 @@ def filled(function: Any) -> Maker:
 
 
 def _recorded_fill(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if function is np.full_like and type(args[0]) is not GradArray:
+        return _full_like(*args, **kwargs)
     return _full(*args, **kwargs) if function is np.full else function(*args, **kwargs)
+
+
+def _full_like(a: Any, fill_value: Any, dtype: Any = None, *args: Any, **kwargs: Any) -> Any:
+    """``np.full_like`` of a plain array, filled with a recorded value."""
+    made = np.empty_like(a, dtype, *args, **kwargs)
+    if not backend.is_inexact(made.dtype):
+        raise GradientLost(lost(vector(fill_value), f"an array of {made.dtype}"))
+    made = GradArray(made, None)
+    made[...] = fill_value
+    return made
 
 
 def _full(shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", **kwargs: Any) -> Any:
@@ -201,9 +213,9 @@ def _isscalar(element: Any) -> bool:
 
 def _makers() -> dict[str, Any]:
     makers: dict[str, Any] = {}
-    empty = ["zeros", "ones", "empty", "eye", "identity", "tri"]
-    makers.update({name: fresh(getattr(np, name)) for name in empty})
-    full = ("full", "linspace", "logspace", "geomspace")
+    empty = "zeros ones empty eye identity tri zeros_like ones_like empty_like copy"
+    makers.update({name: fresh(getattr(np, name)) for name in empty.split()})
+    full = ("full", "full_like", "linspace", "logspace", "geomspace")
     makers.update({name: filled(getattr(np, name)) for name in full})
     makers["arange"] = functools.wraps(np.arange)(arange)
     makers["array"] = converted(np.array, True)

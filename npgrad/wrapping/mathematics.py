@@ -10,12 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from npgrad.graph.array import GradArray
+from npgrad.graph.array import GradArray, plain
 from npgrad.graph.modes import PASSED_OVER
 from npgrad.graph.stacking import has_recorded
 from npgrad.wrapping.lists import Maker, vector
 
 PASSED_OVER.add(__file__)
+
+
+_OF_SEQUENCES = frozenset({"fsum", "prod", "dist", "sumprod"})
 
 
 def _recording(module: types.ModuleType) -> types.ModuleType:
@@ -41,7 +44,9 @@ def _recording(module: types.ModuleType) -> types.ModuleType:
     }  # fmt: skip
     for name, function in special.items():
         if hasattr(module, name):
-            made.__dict__[name] = _dispatched(getattr(module, name), function)
+            of_numbers = name not in _OF_SEQUENCES
+            make = _dispatched if of_numbers else _over_sequences
+            made.__dict__[name] = make(getattr(module, name), function)
     return made
 
 
@@ -68,13 +73,39 @@ def _log(x: Any, base: Any = None) -> Any:
     return np.log(x) if base is None else np.log(x) / np.log(base)
 
 
+def number(a: Any) -> Any:
+    """A recorded array of one element as the number that ``float(a)`` would be."""
+    if type(a) is not GradArray or not a.shape:
+        return a
+    complex(plain(a))  # NumPy's own error, or its warning for an array of one element
+    return a.reshape(())[()]
+
+
 def _dispatched(function: Any, ufunc: Any) -> Maker:
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         for value in args:
-            if type(value) is GradArray or (type(value) in (list, tuple) and has_recorded(value)):
-                return ufunc(*[vector(a) for a in args])
+            if type(value) is GradArray:
+                return ufunc(*[number(a) for a in args])
         return function(*args, **kwargs)
+
+    return call
+
+
+def _over_sequences(function: Any, body: Any) -> Maker:
+    """A function of iterables: fsum, prod, dist, sumprod."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        given = [
+            a if hasattr(a, "__len__") or not hasattr(a, "__iter__") else list(a) for a in args
+        ]
+        if any(
+            type(a) is GradArray or (isinstance(a, (list, tuple)) and has_recorded(a))
+            for a in given
+        ):
+            return body(*[vector(a) for a in given], **kwargs)
+        return function(*given, **kwargs)
 
     return call
 

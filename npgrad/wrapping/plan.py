@@ -14,14 +14,15 @@ import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from npgrad.wrapping.builtin_names import shadows_for
+from npgrad.wrapping.builtin_names import asks_for_types, shadows_for
 from npgrad.wrapping.compiling import Originals, listen, ufunc_places
-from npgrad.wrapping.stand_ins import meet_scipy, replacement
+from npgrad.wrapping.stand_ins import meet_scipy, replacement, strict
 
 # Never looked into: npgrad's own modules, what NumPy is made of, and what must see plain arrays.
 OWN = frozenset({"npgrad", "numpy", "numba", "llvmlite", "builtins", "math", "pytest", "_pytest"})
-# Pure NumPy code that NumPy ships: it is written as a library's, and met like one.
-SHIPPED = "numpy.polynomial"
+# Glue that other packages call, met like a library's code: what NumPy wrote in terms of itself, and
+# the array API's helpers, which ask for an array's type.
+GLUE = ("numpy.polynomial", "array_api_compat", "array_api_extra")
 MISSING = object()  # what stood under a name that hides a builtin
 Entry = tuple[str, Any, Any]  # a name, what it stands for, what it is to stand for
 Place = tuple[Callable[[Any], None], Any, Any]  # how to set it, the same two
@@ -37,6 +38,7 @@ class Patch:
         self.space = space
         self.size = -1  # how many names it held when it was last looked at
         self.users: set[int] = set()  # the calls that use it, by the identity of their lists
+        self.strict = False  # its code asks `is np.float64`
         self.entries: list[Entry] = []
         self.places: list[Place] = []
 
@@ -58,6 +60,9 @@ class Patch:
                     places.extend(places_in(function))
             elif first and type(value) is types.FunctionType and not is_own(value):
                 places.extend(cells_of(value))  # a namespace's function, made for `xp`
+        self.strict = self.strict or asks_for_types(codes)
+        if self.strict:
+            entries = [(name, old, strict(old)) for name, old, _ in entries if strict(old)]
         for name, new in shadows_for(codes).items():
             if name not in space:
                 entries.append((name, MISSING, new))
@@ -143,7 +148,7 @@ class Plan:
 
     def covers(self, name: str) -> bool:
         """Whether the module `name` is one of the packages'."""
-        return name.partition(".")[0] in self.packages or name.startswith(SHIPPED)
+        return name.partition(".")[0] in self.packages or name.startswith(GLUE)
 
     def refresh(self) -> None:
         """Look again: modules were imported, or names bound, since."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import cmath
+import collections.abc
 import functools
 import importlib
 import inspect
@@ -14,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from npgrad.wrapping.builtin_names import CONTAINERS, NUMPY_TYPES
 from npgrad.wrapping.elements import vectorized
 from npgrad.wrapping.lists import LISTED
 from npgrad.wrapping.makers import MAKERS
@@ -56,7 +58,13 @@ def _numpy() -> dict[int, Any]:
         found[id(module)] = _standing_for(module, names)
     names = {name: LISTED[id(value)] for name, value in vars(np).items() if id(value) in LISTED}
     names.update(MAKERS, linalg=found[id(np.linalg)], fft=found[id(np.fft)])
+    _WITH_NUMPYS_TYPES.append(_standing_for(np, names))
+    for name, value in vars(np).items():
+        if id(value) in NUMPY_TYPES:
+            names[name] = NUMPY_TYPES[id(value)]
+            _originals[id(names[name])] = value
     found[id(np)] = _standing_for(np, names)
+    found.update(NUMPY_TYPES)
     found[id(math)] = MATH
     found[id(cmath)] = CMATH
     for module, recording in ((math, MATH), (cmath, CMATH)):  # from math import sqrt
@@ -65,6 +73,11 @@ def _numpy() -> dict[int, Any]:
             if callable(value) and new is not value:
                 found[id(value)] = new
                 _originals[id(new)] = value
+    containers = {name: CONTAINERS.get(id(value)) for name, value in vars(collections.abc).items()}
+    containers = {name: value for name, value in containers.items() if value is not None}
+    found[id(collections.abc)] = _standing_for(collections.abc, containers)
+    found.update(CONTAINERS)
+    _originals.update({id(new): new.original for new in CONTAINERS.values()})
     found.update(LISTED)
     found.update({id(getattr(np, name)): maker for name, maker in MAKERS.items()})
     _originals.update({id(MATH): math, id(CMATH): cmath})
@@ -102,17 +115,28 @@ def meet_scipy() -> None:
             _scipy[id(getattr(original, name))] = new
             _originals[id(new)] = getattr(original, name)
         _scipy[id(original)] = _standing_for(original, names)
-    top = sys.modules.get("scipy")
-    if top is not None and id(top) not in _scipy:
-        _scipy[id(top)] = _standing_for(top, {})
-        for name in [n for n, v in vars(top).items() if isinstance(v, types.ModuleType)]:
-            _scipy[id(top)].__dict__.pop(name, None)  # asked for by `__getattr__`, then replaced
+    for name in ("scipy", "scipy.spatial"):  # modules of chapters
+        parent = sys.modules.get(name)
+        if parent is not None and id(parent) not in _scipy:
+            _scipy[id(parent)] = _standing_for(parent, {})
+            for inner in [n for n, v in vars(parent).items() if isinstance(v, types.ModuleType)]:
+                _scipy[id(parent)].__dict__.pop(inner, None)  # `__getattr__` answers, replaced
 
 
 def replacement(value: Any) -> Any:
     """What stands for `value` in wrapped code, or None."""
     new = _numpy().get(id(value)) or _scipy.get(id(value))
     return vectorized(value) if new is None and type(value) is np.vectorize else new
+
+
+def strict(value: Any) -> Any:
+    """What stands for `value` in a module that asks ``is np.float64``."""
+    if id(value) in NUMPY_TYPES:
+        return None
+    return _WITH_NUMPYS_TYPES[0] if _numpy() and value is np else replacement(value)
+
+
+_WITH_NUMPYS_TYPES: list[types.ModuleType] = []
 
 
 def original_of(value: Any) -> Any:

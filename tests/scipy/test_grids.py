@@ -53,6 +53,23 @@ def test_distances(metric):
         )
 
 
+def test_squareform():
+    upper = RNG.uniform(1.0, 2.0, 6)
+    single_check(distance.squareform, distances.squareform, upper)
+    # a matrix must be symmetric: its upper triangle is what is taken
+    weights = np.cos(np.arange(6.0))
+    found = npgrad.grad(lambda m: np.sum(weights * distance.squareform(m)))(
+        distances.squareform(upper)
+    )
+    expected = np.zeros((4, 4))
+    expected[np.triu_indices(4, 1)] = weights
+    assert np.array_equal(found, expected)
+    with pytest.raises(ValueError, match="binomial"):
+        npgrad.vjp(distance.squareform, upper[:5])
+    with pytest.raises(ValueError, match="symmetric"):
+        npgrad.vjp(distance.squareform, np.arange(4.0).reshape(2, 2))
+
+
 def test_distances_with_parameters():
     v, vi, w = np.array([1.0, 2.0, 0.5]), np.eye(3) + 0.1, np.array([1.0, 0.5, 2.0])
     for metric, more in [

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.signal as theirs
 
+import npgrad
 from npgrad.scipy import signal as ours
 from tests.scipy.checks import check
 
@@ -60,3 +61,15 @@ def test_lfilter_with_a_state(length, which):
         RNG.normal(size=(2, length)),
         RNG.normal(size=(2, 3)),
     )
+
+
+@pytest.mark.parametrize("length", [1, 2, 6])
+@pytest.mark.parametrize("given", [True, False])
+def test_lfiltic(length, given):
+    b, a = np.array([0.5, -0.2, 0.1, 0.3]), np.array([2.0, 0.4, -0.3])
+    y, x = RNG.normal(size=length), RNG.normal(size=length)
+    inputs = (b, a, y, x) if given else (b, a, y)
+    check(ours.lfiltic, theirs.lfiltic, *inputs)
+    check(ours.lfiltic, theirs.lfiltic, a, b, *inputs[2:])
+    with pytest.raises(ValueError, match="non-zero"):
+        npgrad.grad(lambda a: ours.lfiltic(b, a, y)[0])(np.array([0.0, 1.0]))

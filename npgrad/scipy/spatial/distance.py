@@ -19,7 +19,7 @@ from .._declare import array_of, operation, plain, refuse, stand_in
 
 Array = Any
 
-__all__ = ["cdist", "pdist"]
+__all__ = ["cdist", "pdist", "squareform"]
 
 
 # ------------------------------------------------------------------------- Euclidean, by products
@@ -179,6 +179,22 @@ def pdist(X: Any, metric: Any = "euclidean", *, out: Any = None, **kwargs: Any) 
     if metric == "mahalanobis" and kwargs.get("VI") is None:
         kwargs["VI"] = _inverse_covariance(X)
     return _computed(X, X, metric, out, kwargs)[np.triu_indices(X.shape[0], 1)]
+
+
+@stand_in(original.squareform)
+def squareform(X: Any, force: str = "no", checks: bool = True) -> Any:
+    """SciPy's ``squareform``: a matrix of the distances that `pdist` gives, and back."""
+    X = array_of(X)
+    shaped = original.squareform(plain(X), force, checks)  # its checks, and its messages
+    if X.size == 0 or shaped.size == 0:
+        return np.zeros_like(X, shape=shaped.shape)
+    size = X.shape[0] if X.ndim == 2 else shaped.shape[0]
+    upper = np.triu_indices(size, 1)
+    if X.ndim == 2:
+        return X[upper]
+    place = np.zeros((size, size), dtype=int)
+    place[upper] = np.arange(1, X.size + 1)
+    return np.concatenate((np.zeros_like(X, shape=1), X))[place + place.T]
 
 
 def _pair(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
