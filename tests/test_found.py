@@ -559,3 +559,14 @@ def test_no_grad_without_parentheses():
     with pytest.raises(TypeError) as caught:
         npgrad.no_grad(lambda x: x)
     assert "no_grad()" in str(caught.value)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "longdouble"])
+def test_a_quantile_whose_place_is_rounded_keeps_its_gradient(dtype: str) -> None:
+    """Weights sum to 1, also where NumPy 2.0 takes 0.4 * 5 in the elements' type: it is not 2."""
+    for n in (6, 11, 56):
+        a = np.random.default_rng(n).normal(size=n).astype(dtype)
+        for q in np.arange(1, 20) / 20:
+            for kind in (float, np.float32):
+                gradient = npgrad.grad(np.quantile)(a, kind(q))
+                assert abs(float(gradient.sum()) - 1) < 1e-5
