@@ -400,6 +400,13 @@ REMOVABLE: list[tuple[str, Callable[..., Any], Args]] = [
     ("log_ndtr far left", sp.log_ndtr, at([-30.0, -100.0])),
     ("ndtri_exp far left", sp.ndtri_exp, at([-300.0])),
     ("kolmogorov small", sp.kolmogorov, at([0.02, 0.3, 0.79, 0.81])),
+    (
+        "chndtr near the central one",
+        lambda x, root: sp.chndtr(x, 4.2, root * root),
+        at([1.0, 5.0], [0.0, 1e-4]),
+    ),
+    ("ellipkinc near 1", sp.ellipkinc, at([1e-3, 0.4, 1.5], [0.8, 1 - 1e-3, 0.9])),
+    ("ellipeinc of several periods", sp.ellipeinc, at([4.0, -7.0, 12.0], [0.8, -2.5, 0.02])),
     ("chndtr central", lambda x: sp.chndtr(x, 4.2, 0.0), at([1.0, 5.0])),
     ("fdtrc far out", lambda u: sp.fdtrc(1.0, 0.3, np.exp(u)), at([40.0])),
     ("fdtr at infinity", lambda x: sp.fdtr(1.0, 0.3, x), at([np.inf])),

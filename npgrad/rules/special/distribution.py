@@ -50,15 +50,34 @@ def t_density(v: Any, t: Any) -> Any:
     return np.exp(-0.5 * (v + 1) * np.log1p(t * t / v) - norm)
 
 
+@primitive
 def chi_noncentral(x: Any, v: Any, nc: Any) -> Any:
-    """Noncentral chi-square: exp(-(x+nc)/2) (x/nc)^(v/4-1/2) I_(v/2-1)(sqrt(nc x)) / 2."""
-    central = nc == 0
-    c = np.where(central, 1, nc)
-    distance = np.square(np.sqrt(x) - np.sqrt(c))
+    """Noncentral chi-square: exp(-(x+nc)/2) (x/nc)^(v/4-1/2) I_(v/2-1)(sqrt(nc x)) / 2.
+
+    Near nc = 0, where that is 0/0, by the first terms of the Poisson mixture.
+    """
+    central = (nc >= 0) & (nc * x < 1e-8 * v)
+    c, far = np.where(central, 1, nc), np.where(central, 1, x)
+    distance = np.square(np.sqrt(far) - np.sqrt(c))
     order = 0.5 * v - 1
-    power = np.power(x / c, 0.5 * order)
-    general = 0.5 * np.exp(-0.5 * distance) * power * sp.ive(order, np.sqrt(c * x))
-    return np.where(central, chi_density(v, x), general)
+    power = np.power(far / c, 0.5 * order)
+    general = 0.5 * np.exp(-0.5 * distance) * power * sp.ive(order, np.sqrt(c * far))
+    mixture = np.exp(-0.5 * nc) * chi_density(v, x) * (1 + nc * x / (2 * v))
+    return np.where(central, mixture, general)
+
+
+def chi_noncentral_x(g: Any, x: Any, v: Any, nc: Any, y: Any) -> Any:
+    """By 10.29.2: (v/2 - 1)/x p - p/2 + nc/(2x) p with two degrees of freedom more."""
+    return g * (((0.5 * v - 1) / x - 0.5) * y + 0.5 * nc / x * chi_noncentral(x, v + 2, nc))
+
+
+def chi_noncentral_nc(g: Any, x: Any, v: Any, nc: Any, y: Any) -> Any:
+    """Half of what two degrees of freedom more change: of the weights of the mixture."""
+    return 0.5 * g * (chi_noncentral(x, v + 2, nc) - y)
+
+
+CHI_RULES = {"x": chi_noncentral_x, "nc": chi_noncentral_nc}
+reverse(chi_noncentral, CHI_RULES, CHI_RULES, ignores=("v",))
 
 
 # ------------------------------------------------------------------------------ beta and binomial
@@ -143,11 +162,18 @@ smooth(
     None,
     lambda g, x2, x3, y: g * chi_noncentral(y, x2 + 2, x3) / chi_noncentral(y, x2, x3),
 )
+
+
+def found(nc: Any) -> Any:
+    """`nc`, NaN where SciPy's search ended at its lower bound because there is no solution."""
+    return np.where(nc > 1e-30, nc, np.nan)
+
+
 smooth(
     "chndtrinc",  # (x, df, p) -> nc
-    lambda g, x1, x2, y: g * chi_noncentral(x1, x2, y) / chi_noncentral(x1, x2 + 2, y),
+    lambda g, x1, x2, y: g * chi_noncentral(x1, x2, y) / chi_noncentral(x1, x2 + 2, found(y)),
     None,
-    lambda g, x1, x2, y: -g / chi_noncentral(x1, x2 + 2, y),
+    lambda g, x1, x2, y: -g / chi_noncentral(x1, x2 + 2, found(y)),
 )
 
 # -------------------------------------------------------------------------------------- F and t
@@ -158,11 +184,16 @@ smooth("stdtr", None, lambda g, x1, x2: g * t_density(x1, x2))
 smooth("stdtrit", None, lambda g, x1, y: g / t_density(x1, y))
 
 
+def double(x: Any) -> Any:
+    """`x` in double precision: in single, SciPy's density overflows, and raises."""
+    return x.astype(np.float64) if hasattr(x, "dtype") else x
+
+
 def f_noncentral(x: Any, m: Any, n: Any, nc: Any) -> Any:
     """The density of noncentral F: a ufunc that SciPy keeps private, decided below."""
     density = ufunc("_ncf_pdf")
     if density is not None:
-        return density(x, m, n, nc)
+        return density(double(x), double(m), double(n), double(nc))
     a, rate = 0.5 * m, 0.5 * nc  # by 8.17.20 on each term of the Poisson mixture
     values = [sp.ncfdtr(m + 2 * k, n, nc, x * m / (m + 2 * k)) for k in range(3)]
     return (a * (values[0] - values[1]) + rate * (values[1] - values[2])) / x
@@ -209,7 +240,7 @@ def t_noncentral(t: Any, v: Any, nc: Any) -> Any:
     """The density of noncentral t, which SciPy keeps private: (v/t) (F_(v+2)(t s) - F_v(t))."""
     density = ufunc("_nct_pdf")
     if density is not None:
-        return density(t, v, nc)
+        return density(double(t), double(v), double(nc))
     return v / t * (sp.nctdtr(v + 2, nc, t_widened(t, v)[0]) - sp.nctdtr(v, nc, t))
 
 

@@ -114,9 +114,9 @@ smooth(
     lambda g, x1, x2, y: g * y * x1 * x1 * log1p_ratio_slope(x2 * x1),
 )
 smooth(
-    "inv_boxcox1p",
-    lambda g, x1, x2, y: g * (y + 1) / (1 + x2 * x1),
-    lambda g, x1, x2, y: g * (y + 1) * x1 * x1 * log1p_ratio_slope(x2 * x1),
+    "inv_boxcox1p",  # y + 1 without cancellation
+    lambda g, x1, x2: g * sp.inv_boxcox(x1, x2) / (1 + x2 * x1),
+    lambda g, x1, x2: g * sp.inv_boxcox(x1, x2) * x1 * x1 * log1p_ratio_slope(x2 * x1),
 )
 
 # --------------------------------------------------------------------------------------- degrees

@@ -34,7 +34,7 @@ def km1_slope(p: Any, y: Any) -> Any:
     """The derivative of K(1 - p): 19.4.1 with K as given, so that p near 0 keeps its digits."""
     near = np.abs(1 - p) < 0.5
     small, q = np.where(near, 1 - p, 0), np.where(near, 0.5, p)
-    far = (q * np.where(near, 1, y) - sp.ellipe(1 - q)) / (2 * q * (1 - q))
+    far = (np.where(near, 1, y) - sp.ellipe(1 - q) / q) / (2 * (1 - q))
     return np.where(near, -math.pi / 8 * sp.hyp2f1(1.5, 1.5, 2, small), far)
 
 
@@ -59,45 +59,35 @@ def agm_second(g: Any, x1: Any, x2: Any) -> Any:
 
 smooth("agm", agm_first, agm_second)
 
+
 # ------------------------------------------------------------------------------------ incomplete
-# For |m| < 0.05 as the integrals of sin^(2k) that 19.5 expands into: no 0/0 at m = 0.
-TERMS = 14
+# The derivatives by m as Carlson integrals: the differences of E and F in 19.4.6 and 19.4.4 cancel
+# for small m, small phi and m near 1.
+def sine_moment(phi: Any, m: Any, cubed: bool) -> Any:
+    """The integral of sin^2 / root from 0 to phi, root^2 = 1 - m sin^2, or of sin^2 / root^3.
 
-
-def small_m(phi: Any, m: Any, a: float) -> Any:
-    """Half the integral of sin^2 / (1 - m sin^2)^a from 0 to phi, as a series in m."""
-    s, c = np.sin(phi), np.cos(phi)
-    square = s * s
-    power = s * c  # sin^(2n-1) cos
-    moment = phi
-    coefficients = []
-    weight = 0.5
-    for n in range(1, TERMS + 1):
-        moment = ((2 * n - 1) * moment - power) / (2 * n)
-        power = power * square
-        coefficients.append(weight * moment)
-        weight *= (a + n - 1) / n
-    total = coefficients.pop()
-    while coefficients:
-        total = total * m + coefficients.pop()
-    return total
+    With t + 1/sin^2(phi) for 1/sin^2 it is sin^3(phi) R_D / 3 within half a period, 19.25.13;
+    a whole one, of length pi, has twice that of pi/2.
+    """
+    periods = np.rint(phi / math.pi)
+    rest = phi - math.pi * periods
+    sine, cosine = np.sin(rest), np.cos(rest)
+    square, root = cosine * cosine, 1 - m * (sine * sine)
+    part = sp.elliprd(square, 1, root) if cubed else sp.elliprd(square, root, 1)
+    turned = periods != 0
+    complement = np.where(turned, 1 - m, 1)
+    whole = sp.elliprd(0, 1, complement) if cubed else sp.elliprd(0, complement, 1)
+    return sine * sine * sine * part / 3 + np.where(turned, 2 / 3 * periods * whole, 0)
 
 
 def e_phi_m(phi: Any, m: Any) -> Any:
-    """dE(phi, m)/dm = (E - F) / (2 m), 19.4.6."""
-    near = np.abs(m) < 0.05
-    far_m = np.where(near, 0.5, m)
-    far = (sp.ellipeinc(phi, far_m) - sp.ellipkinc(phi, far_m)) / (2 * far_m)
-    return np.where(near, -small_m(phi, np.where(near, m, 0), 0.5), far)
+    """dE(phi, m)/dm, under the integral 19.2.5."""
+    return -0.5 * sine_moment(phi, m, False)
 
 
 def f_phi_m(phi: Any, m: Any) -> Any:
-    """dF(phi, m)/dm, 19.4.4."""
-    near = np.abs(m) < 0.05
-    q = np.where(near, 0.5, m)
-    first = sp.ellipeinc(phi, q) / (2 * q * (1 - q)) - sp.ellipkinc(phi, q) / (2 * q)
-    last = np.sin(2 * phi) / (4 * (1 - q) * np.sqrt(1 - q * np.square(np.sin(phi))))
-    return np.where(near, small_m(phi, np.where(near, m, 0), 1.5), first - last)
+    """dF(phi, m)/dm, under the integral 19.2.4."""
+    return 0.5 * sine_moment(phi, m, True)
 
 
 smooth(
