@@ -2,7 +2,7 @@
 
 A distribution is its formulas for ``loc = 0, scale = 1``, written in ufuncs that the table knows;
 `Distribution` adds location, scale, support and SciPy's answers outside of it. A point outside of
-the support has a zero gradient, never a NaN. Where the derivative by a shape parameter has no
+the support has a zero gradient; where SciPy's value is NaN, so is the gradient. Where the derivative by a shape parameter has no
 closed form (the cdf of gamma, beta, t), a recorded shape raises NoDerivative.
 """
 
@@ -130,28 +130,43 @@ class Distribution:
             x = x / (scale if np.all(valid) else np.where(valid, scale, 1))
         for shape in shapes:
             valid = valid & ((shape >= 0) if self.discrete else (shape > 0))
-        y = self._standard(method, x, shapes, valid)
+        size = None
         if scale is not None and method in ("pdf", "logpdf"):
             size = scale if np.all(valid) else np.where(valid, scale, 1)
-            y = y / size if method == "pdf" else y - np.log(size)
-        bad = np.logical_not(valid & (x == x))  # noqa: PLR0124 -- false for NaN
-        return np.where(bad, np.nan, y) if np.any(bad) else y
+        y = self._standard(method, x, shapes, valid, size)
+        bad = np.logical_not(valid & (x == x) & (y == y))  # noqa: PLR0124 -- false for NaN
+        return _undefined(y, bad, values) if np.any(bad) else y
 
-    def _standard(self, method: str, x: Array, shapes: list[Array], valid: Any) -> Array:
-        """The formula inside of the support, kept away from what is not."""
+    def _standard(
+        self, method: str, x: Array, shapes: list[Array], valid: Any, size: Any
+    ) -> Array:
+        """The formula inside of the support, kept away from what is not; a density over `size`."""
         low, high = self.support
         above = x > high
         inside = np.logical_and(x >= low, x <= high) & valid  # false for NaN
         if self.discrete and method in ("pmf", "logpmf"):
             inside = inside & (x == np.floor(x))
-        formula = self.formulas[method]
         if np.all(inside):
-            return formula(x, *shapes)
+            return self._scaled(method, x, shapes, size)
         some = 0.5 if high == 1 else 1
         kept = [np.where(valid, shape, 1) for shape in shapes]
-        y = formula(np.where(inside, x, some), *kept)
+        y = self._scaled(method, np.where(inside, x, some), kept, size)
         first, last = OUTSIDE[method]
         return np.where(inside, y, np.where(above, last, first).astype(y.dtype))
+
+    def _scaled(self, method: str, x: Array, shapes: list[Array], size: Any) -> Array:
+        y = self.formulas[method](x, *shapes)
+        if size is None:
+            return y
+        return y / size if method == "pdf" else y - np.log(size)
+
+
+def _undefined(y: Array, bad: Any, values: list[Array]) -> Array:
+    """`y` with NaN where `bad`, whose derivative by each of `values` is NaN too, there only."""
+    nan = np.where(bad, np.nan, 0).astype(y.dtype)
+    for value in values:
+        y = y + nan * np.where(bad, value, 1)
+    return y
 
 
 class Frozen:

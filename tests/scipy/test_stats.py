@@ -195,3 +195,48 @@ def test_singular_multivariate_normal():
     np.testing.assert_allclose(gradient[0] @ x, -r2 / 5)
     np.testing.assert_allclose(np.sum(gradient[1] * line), -0.5 + 0.5 * r2 / 5)
     assert npgrad.vjp(f, np.array([1.0, 0.0]), line)[0] == -np.inf
+
+
+BAD = {
+    "x": (np.nan, 0.0, 1.0),
+    "loc": (0.25, np.nan, 1.0),
+    "scale": (0.25, 0.0, np.nan),
+    "no scale": (0.25, 0.0, 0.0),
+    "negative scale": (0.25, 0.0, -1.0),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("bad", BAD)
+@pytest.mark.parametrize("method", LOGS + SUMS)
+@pytest.mark.parametrize("name", SHAPES)
+def test_where_the_value_is_nan_so_is_the_gradient(name, method, bad, dtype):
+    shapes = [s[0] for s in SHAPES[name]]
+    f, g = getattr(getattr(ours, name), method), getattr(getattr(theirs, name), method)
+    # one entry is bad, the other is not: only the scalar parameters feel both
+    x, loc, scale = (np.array([v, w], dtype) for v, w in zip(BAD[bad], (0.4, 0.1, 1.1)))
+    value, pull = npgrad.vjp(lambda *a: f(a[0], *shapes, *a[1:]), x, loc, scale)
+    with np.errstate(all="ignore"):  # SciPy divides by the scale before it looks at it
+        assert np.isnan(value[0]) and np.isnan(g(x[0], *shapes, loc[0], scale[0]))
+    for gradient in pull(np.ones_like(value)):
+        assert gradient.dtype == dtype and np.isnan(gradient[0]) and np.isfinite(gradient[1])
+    for gradient in pull(np.array([0, 1], value.dtype)):  # the bad entry is not asked for
+        assert gradient[0] == 0
+    tangent = npgrad.jvp(lambda x: f(x, *shapes, loc, scale), (x,), (np.ones(2, dtype),))[1]
+    assert np.isnan(tangent[0]) and np.isfinite(tangent[1])
+    assert np.isnan(npgrad.grad(lambda s: np.sum(f(x, *shapes, 0.1, s)))(dtype(-1)))
+
+
+@pytest.mark.parametrize("mu", [np.nan, -1.0])
+@pytest.mark.parametrize("method", ["pmf", "logpmf", "cdf", "logcdf", "sf"])
+def test_poisson_of_a_bad_rate(method, mu):
+    assert np.isnan(npgrad.grad(lambda mu: getattr(ours.poisson, method)(2, mu))(mu))
+
+
+@pytest.mark.parametrize("method", LOGS)
+@pytest.mark.parametrize("name", ["gamma", "chi2", "expon", "beta"])
+def test_outside_of_the_support_every_gradient_is_zero(name, method):
+    shapes = [s[0] for s in SHAPES[name]]
+    f = getattr(getattr(ours, name), method)
+    which = tuple(range(len(shapes) + 3))
+    assert npgrad.grad(f, which)(-1.0, *shapes, 0.1, 0.9) == (0.0,) * len(which)
