@@ -2,8 +2,7 @@
 
 A distribution is its formulas for ``loc = 0, scale = 1``, written in ufuncs that the table knows;
 `Distribution` adds location, scale, support and SciPy's answers outside of it. A point outside of
-the support has a zero gradient; where SciPy's value is NaN, so is the gradient. Where the derivative by a shape parameter has no
-closed form (the cdf of gamma, beta, t), a recorded shape raises NoDerivative.
+the support has a zero gradient; where SciPy's value is NaN, so is the gradient.
 """
 
 from __future__ import annotations
@@ -111,13 +110,6 @@ class Distribution:
         given = self._parsed(args, kwargs)
         if self.discrete and is_recorded(x):
             raise refuse(f"stats.{self.name}.{method}", "with respect to the number of events")
-        if not self.discrete and method not in ("pdf", "logpdf"):
-            for name in self.shapes:
-                if is_recorded(given[name]):
-                    raise refuse(
-                        f"stats.{self.name}.{method}",
-                        f"by the shape {name!r}: there is no closed form",
-                    )
         values = _alike([x, *given.values()])
         named = dict(zip(given, values[1:], strict=True))
         x, shapes = values[0], [named[name] for name in self.shapes]
@@ -137,9 +129,7 @@ class Distribution:
         bad = np.logical_not(valid & (x == x) & (y == y))  # noqa: PLR0124 -- false for NaN
         return _undefined(y, bad, values) if np.any(bad) else y
 
-    def _standard(
-        self, method: str, x: Array, shapes: list[Array], valid: Any, size: Any
-    ) -> Array:
+    def _standard(self, method: str, x: Array, shapes: list[Array], valid: Any, size: Any) -> Array:
         """The formula inside of the support, kept away from what is not; a density over `size`."""
         low, high = self.support
         above = x > high

@@ -13,13 +13,14 @@ ufunc that nobody decided while ``scipy.special`` is loaded: that is, when a use
 ``elliptic``              Legendre's and Carlson's integrals, Jacobi's functions, the AGM
 ``orthogonal``            orthogonal polynomials, Legendre, Mathieu and spheroidal functions
 ``distribution``          distribution functions and their inverses
+``shapes``                what derives distribution functions by their parameters
 ``elementary``            xlogy, expit, boxcox and other compositions of elementary functions
 ========================  =======================================================================
 
 A formula's source is the DLMF (https://dlmf.nist.gov) unless it says otherwise. Parameters that
-have no closed form for their derivative (the order of a Bessel function, the shape of a
-distribution) have no rule: recorded there, a value raises NoDerivative. What a rule calls is itself
-decided here, so every order works.
+have no usable formula for their derivative (the order of a Bessel function, the degrees of freedom
+of a noncentral F distribution) have no rule: recorded there, a value raises NoDerivative. What a
+rule calls is itself decided here, so every order works.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ import numpy as np
 import scipy.special as sp
 
 from npgrad.primitives import primitive
+from npgrad.rules.special.shapes import beta_shapes, gamma_shape, t_shape
 from npgrad.rules.special.words import RULED_OUT, refuse, smooth, ufunc
 from npgrad.table import reverse
 
@@ -81,10 +82,30 @@ reverse(chi_noncentral, CHI_RULES, CHI_RULES, ignores=("v",))
 
 
 # ------------------------------------------------------------------------------ beta and binomial
-smooth("betainc", None, None, lambda g, x1, x2, x3: g * beta_density(x1, x2, x3))
-smooth("betaincc", None, None, lambda g, x1, x2, x3: -g * beta_density(x1, x2, x3))
-smooth("betaincinv", None, None, lambda g, x1, x2, y: g / beta_density(x1, x2, y))
-smooth("betainccinv", None, None, lambda g, x1, x2, y: -g / beta_density(x1, x2, y))
+smooth(
+    "betainc",
+    lambda g, x1, x2, x3: g * beta_shapes(x1, x2, x3)[0],
+    lambda g, x1, x2, x3: g * beta_shapes(x1, x2, x3)[1],
+    lambda g, x1, x2, x3: g * beta_density(x1, x2, x3),
+)
+smooth(
+    "betaincc",
+    lambda g, x1, x2, x3: -g * beta_shapes(x1, x2, x3)[0],
+    lambda g, x1, x2, x3: -g * beta_shapes(x1, x2, x3)[1],
+    lambda g, x1, x2, x3: -g * beta_density(x1, x2, x3),
+)
+smooth(  # the value is held
+    "betaincinv",
+    lambda g, x1, x2, y: -g * beta_shapes(x1, x2, y)[0] / beta_density(x1, x2, y),
+    lambda g, x1, x2, y: -g * beta_shapes(x1, x2, y)[1] / beta_density(x1, x2, y),
+    lambda g, x1, x2, y: g / beta_density(x1, x2, y),
+)
+smooth(
+    "betainccinv",
+    lambda g, x1, x2, y: -g * beta_shapes(x1, x2, y)[0] / beta_density(x1, x2, y),
+    lambda g, x1, x2, y: -g * beta_shapes(x1, x2, y)[1] / beta_density(x1, x2, y),
+    lambda g, x1, x2, y: -g / beta_density(x1, x2, y),
+)
 
 
 def binomial(k: Any, n: Any, p: Any) -> Any:
@@ -108,13 +129,48 @@ smooth("nbdtrc", None, None, lambda g, x1, x2, x3: -g * negative_binomial(x1, x2
 smooth("nbdtri", None, None, lambda g, x1, x2, y: g / negative_binomial(x1, x2, y))
 
 # ------------------------------------------------------------------------------ gamma and Poisson
-smooth("gammainc", None, lambda g, x1, x2: g * gamma_density(x1, x2))  # 8.8.13
-smooth("gammaincc", None, lambda g, x1, x2: -g * gamma_density(x1, x2))
-smooth("gammaincinv", None, lambda g, x1, y: g / gamma_density(x1, y))
-smooth("gammainccinv", None, lambda g, x1, y: -g / gamma_density(x1, y))
-smooth("chdtr", None, lambda g, x1, x2: g * chi_density(x1, x2))
-smooth("chdtrc", None, lambda g, x1, x2: -g * chi_density(x1, x2))
-smooth("chdtri", None, lambda g, x1, y: -g / chi_density(x1, y))
+smooth(
+    "gammainc",
+    lambda g, x1, x2: g * gamma_shape(x1, x2),
+    lambda g, x1, x2: g * gamma_density(x1, x2),  # 8.8.13
+)
+smooth(
+    "gammaincc",
+    lambda g, x1, x2: -g * gamma_shape(x1, x2),
+    lambda g, x1, x2: -g * gamma_density(x1, x2),
+)
+smooth(
+    "gammaincinv",
+    lambda g, x1, y: -g * gamma_shape(x1, y) / gamma_density(x1, y),
+    lambda g, x1, y: g / gamma_density(x1, y),
+)
+smooth(
+    "gammainccinv",
+    lambda g, x1, y: -g * gamma_shape(x1, y) / gamma_density(x1, y),
+    lambda g, x1, y: -g / gamma_density(x1, y),
+)
+
+
+def chi_shape(v: Any, x: Any) -> Any:
+    """By the degrees of freedom."""
+    return 0.5 * gamma_shape(0.5 * v, 0.5 * x)
+
+
+smooth(
+    "chdtr",
+    lambda g, x1, x2: g * chi_shape(x1, x2),
+    lambda g, x1, x2: g * chi_density(x1, x2),
+)
+smooth(
+    "chdtrc",
+    lambda g, x1, x2: -g * chi_shape(x1, x2),
+    lambda g, x1, x2: -g * chi_density(x1, x2),
+)
+smooth(
+    "chdtri",
+    lambda g, x1, y: -g * chi_shape(x1, y) / chi_density(x1, y),
+    lambda g, x1, y: -g / chi_density(x1, y),
+)
 smooth("pdtr", None, lambda g, x1, x2: -g * gamma_density(np.floor(x1) + 1, x2))
 smooth("pdtrc", None, lambda g, x1, x2: g * gamma_density(np.floor(x1) + 1, x2))
 smooth("pdtri", None, lambda g, x1, y: -g / gamma_density(x1 + 1, y))
@@ -127,27 +183,27 @@ def gdtr_slope(b: Any, moved: Any, held: Any) -> Any:
 
 
 smooth(
-    "gdtr",
+    "gdtr",  # P(b, a x)
     lambda g, x1, x2, x3: g * gdtr_slope(x2, x1, x3),
-    None,
+    lambda g, x1, x2, x3: g * gamma_shape(x2, x1 * x3),
     lambda g, x1, x2, x3: g * gdtr_slope(x2, x3, x1),
 )
 smooth(
     "gdtrc",
     lambda g, x1, x2, x3: -g * gdtr_slope(x2, x1, x3),
-    None,
+    lambda g, x1, x2, x3: -g * gamma_shape(x2, x1 * x3),
     lambda g, x1, x2, x3: -g * gdtr_slope(x2, x3, x1),
 )
 smooth(
     "gdtria",  # (p, b, x) -> a: a x is held by p and b
     lambda g, x2, x3, y: g / (x3 * gamma_density(x2, y * x3)),
-    None,
+    lambda g, x2, x3, y: -g * gamma_shape(x2, y * x3) / (x3 * gamma_density(x2, y * x3)),
     lambda g, x3, y: -g * y / x3,
 )
 smooth(
     "gdtrix",  # (a, b, p) -> x
     lambda g, x1, y: -g * y / x1,
-    None,
+    lambda g, x1, x2, y: -g * gamma_shape(x2, x1 * y) / (x1 * gamma_density(x2, x1 * y)),
     lambda g, x1, x2, y: g / (x1 * gamma_density(x2, x1 * y)),
 )
 smooth(
@@ -176,12 +232,50 @@ smooth(
     lambda g, x1, x2, y: -g / chi_noncentral(x1, x2 + 2, found(y)),
 )
 
+
 # -------------------------------------------------------------------------------------- F and t
-smooth("fdtr", None, None, lambda g, x1, x2, x3: g * f_density(x1, x2, x3))
-smooth("fdtrc", None, None, lambda g, x1, x2, x3: -g * f_density(x1, x2, x3))
-smooth("fdtri", None, None, lambda g, x1, x2, y: g / f_density(x1, x2, y))
-smooth("stdtr", None, lambda g, x1, x2: g * t_density(x1, x2))
-smooth("stdtrit", None, lambda g, x1, y: g / t_density(x1, y))
+def f_numerator(m: Any, n: Any, x: Any) -> Any:
+    """fdtr by m: through the shape of betainc(m/2, n/2, mx / (n + mx)), and its variable."""
+    whole = n + m * x
+    by_a = beta_shapes(0.5 * m, 0.5 * n, m * x / whole, n / whole)[0]
+    return 0.5 * by_a + f_density(m, n, x) * x / m
+
+
+def f_denominator(m: Any, n: Any, x: Any) -> Any:
+    """fdtr by n."""
+    whole = n + m * x
+    by_b = beta_shapes(0.5 * m, 0.5 * n, m * x / whole, n / whole)[1]
+    return 0.5 * by_b - f_density(m, n, x) * x / n
+
+
+smooth(
+    "fdtr",
+    lambda g, x1, x2, x3: g * f_numerator(x1, x2, x3),
+    lambda g, x1, x2, x3: g * f_denominator(x1, x2, x3),
+    lambda g, x1, x2, x3: g * f_density(x1, x2, x3),
+)
+smooth(
+    "fdtrc",
+    lambda g, x1, x2, x3: -g * f_numerator(x1, x2, x3),
+    lambda g, x1, x2, x3: -g * f_denominator(x1, x2, x3),
+    lambda g, x1, x2, x3: -g * f_density(x1, x2, x3),
+)
+smooth(
+    "fdtri",
+    lambda g, x1, x2, y: -g * f_numerator(x1, x2, y) / f_density(x1, x2, y),
+    lambda g, x1, x2, y: -g * f_denominator(x1, x2, y) / f_density(x1, x2, y),
+    lambda g, x1, x2, y: g / f_density(x1, x2, y),
+)
+smooth(
+    "stdtr",
+    lambda g, x1, x2: g * t_shape(x1, x2, t_density(x1, x2)),
+    lambda g, x1, x2: g * t_density(x1, x2),
+)
+smooth(
+    "stdtrit",
+    lambda g, x1, y: -g * t_shape(x1, y, t_density(x1, y)) / t_density(x1, y),
+    lambda g, x1, y: g / t_density(x1, y),
+)
 
 
 def double(x: Any) -> Any:
