@@ -150,7 +150,8 @@ def _gamma_shape(a: Array, x: Array) -> list[Array]:
     limit = np.where((plain > 0) & (place >= 0), 0.0, np.nan)
     if not np.all(inside):
         a, x = np.where(inside, a, 1), np.where(inside, x, 1)
-    return [np.where(inside, *_settled(_gamma_at, 1e-15 * unwrap(a), a, x), limit)]
+    (found,) = _settled(_gamma_at, 1e-15 * unwrap(a), a, x)
+    return [np.where(inside, found, limit)]
 
 
 def _gamma_at(points: Array, weights: Array, a: Array, x: Array) -> list[Array]:
