@@ -30,6 +30,8 @@ def test_style(f) -> None:
     forget_late()
     before = dict(vars(styles))
     types_before = dict(vars(types_called))
+    held_before = dict(types_called.FUNCTIONS), vars(types_called.xp).copy()
+    class_before = dict(vars(types_called.Backend))
     tangent = npgrad.jvp(f, (X,), (np.array([1.0, -2.0, 0.5]),))[1]
     expected = differences(f, X)
     np.testing.assert_allclose(npgrad.jacobian(f)(X), expected, rtol=1e-6, atol=1e-8)
@@ -38,6 +40,8 @@ def test_style(f) -> None:
     assert vars(styles).keys() == before.keys()
     assert all(vars(styles)[name] is value for name, value in before.items())
     assert all(vars(types_called)[name] is value for name, value in types_before.items())
+    assert (types_called.FUNCTIONS, vars(types_called.xp)) == held_before
+    assert dict(vars(types_called.Backend)) == class_before
 
 
 def test_defaults_and_closures_are_numpys_own_afterwards() -> None:

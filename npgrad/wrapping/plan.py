@@ -16,6 +16,7 @@ from typing import Any
 
 from npgrad.wrapping.builtin_names import asks_for_types, shadows_for
 from npgrad.wrapping.compiling import Originals, listen, ufunc_places
+from npgrad.wrapping.holders import attributes_of, dictionaries_of
 from npgrad.wrapping.stand_ins import meet_scipy, replacement, strict
 
 # Never looked into: npgrad's own modules, what NumPy is made of, and what must see plain arrays.
@@ -58,6 +59,8 @@ class Patch:
                 for function in functions_of(value, module):
                     codes.append(function.__code__)
                     places.extend(places_in(function))
+                if isinstance(value, type):
+                    places.extend(attributes_of(value))
             elif first and type(value) is types.FunctionType and not is_own(value):
                 places.extend(cells_of(value))  # a namespace's function, made for `xp`
         self.strict = self.strict or asks_for_types(codes)
@@ -162,6 +165,7 @@ class Plan:
         if self.space is not None:
             self.names = len(self.space)
             spaces.append(self.space)
+        spaces += [held for space in spaces for held in dictionaries_of(space)]
         patches = {id(space): patch_of(space) for space in spaces}
         for patch in patches.values():
             if patch.size != len(patch.space):

@@ -13,6 +13,35 @@ from numpy import double, float32
 TABLE = np.array([0.5, 0.25, 2.0])
 
 
+FUNCTIONS = {"sine": math.sin, "make": np.zeros, 3: "nothing"}
+
+
+class Backend:
+    make = np.zeros
+    like = staticmethod(np.zeros_like)
+    total = np.sum
+
+    def __init__(self, module):
+        self.module = module
+
+    def __getattr__(self, name):
+        return getattr(self.module, name)
+
+
+xp = Backend(np)
+
+
+def holders(x):
+    out = FUNCTIONS["make"](3)
+    out[0] = FUNCTIONS["sine"](x[0])
+    out[1] = xp.array([x[0], x[1]])[1]
+    more = xp.make(2)
+    more[:] = x[1:]
+    other = Backend.make(2) + xp.like(more)
+    other += more
+    return xp.sum(out * x) * Backend.total([x[0], 2.0]) + np.sum(other)
+
+
 def calls_types(x, kind=np.float64):
     a = np.float64(x[0]) * np.float64(x) + double(2.5) + kind([x[1], x[2]])[0]
     assert np.float64("1.5") == 1.5 and type(np.float64(2)) == np.float64  # noqa: E721
@@ -76,6 +105,7 @@ def numbers_of_one_element(x):
 
 
 PROGRAMS = [
+    holders,
     calls_types,
     an_array_from_its_class,
     like_others,

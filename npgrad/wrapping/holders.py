@@ -1,0 +1,49 @@
+"""Dictionaries, instances and classes of a module that hold what is to be replaced.
+
+``TABLE = {"sin": math.sin}``, ``xp = Backend(numpy)`` or ``class Linear: make = np.zeros``: the
+names of the first two stand in a dictionary, and are replaced there as a module's are.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Iterator
+from typing import Any
+
+from npgrad.wrapping.stand_ins import replacement
+
+MOST = 1000  # entries looked at: larger dictionaries hold data
+_NO_HOLDERS = (types.ModuleType, types.FunctionType, type)
+
+
+def _top(name: Any) -> str:
+    return name.partition(".")[0] if isinstance(name, str) else ""
+
+
+def dictionaries_of(space: dict[str, Any]) -> Iterator[dict[Any, Any]]:
+    """The dictionaries of `space` and of its own instances that hold something to replace."""
+    own = _top(space.get("__name__"))
+    for value in list(space.values()):
+        if type(value) is dict:
+            held: Any = value
+        elif isinstance(value, _NO_HOLDERS) or _top(type(value).__module__) != own:
+            continue
+        else:
+            held = getattr(value, "__dict__", None)
+        if type(held) is not dict or held is space or len(held) > MOST:
+            continue
+        if any(replacement(part) is not None for part in list(held.values())):
+            yield held
+
+
+def attributes_of(kind: type) -> Iterator[tuple[Any, Any, Any]]:
+    """The attributes of a class to replace: how to set each, what it is, what it is to be."""
+    for name, value in list(vars(kind).items()):
+        static = isinstance(value, staticmethod)
+        new = replacement(value.__func__ if static else value)
+        if new is None:
+            continue
+        if static or (isinstance(new, types.FunctionType) and not hasattr(value, "__get__")):
+            new = staticmethod(new)  # a Python function would become a method
+        yield functools.partial(setattr, kind, name), value, new
