@@ -27,14 +27,21 @@ def dictionaries_of(space: dict[str, Any]) -> Iterator[dict[Any, Any]]:
     for value in list(space.values()):
         if type(value) is dict:
             held: Any = value
-        elif isinstance(value, _NO_HOLDERS) or _top(type(value).__module__) != own:
+        elif issubclass(type(value), _NO_HOLDERS) or _top(type(value).__module__) != own:
             continue
         else:
-            held = getattr(value, "__dict__", None)
+            held = _dictionary(value)
         if type(held) is not dict or held is space or len(held) > MOST:
             continue
         if any(replacement(part) is not None for part in list(held.values())):
             yield held
+
+
+def _dictionary(instance: Any) -> Any:
+    try:
+        return vars(instance)
+    except Exception:  # what stands for a package that is not installed may raise anything
+        return None
 
 
 def attributes_of(kind: type) -> Iterator[tuple[Any, Any, Any]]:

@@ -19,6 +19,7 @@ from npgrad.wrapping.builtin_names import CONTAINERS, NUMPY_TYPES
 from npgrad.wrapping.elements import vectorized
 from npgrad.wrapping.lists import LISTED
 from npgrad.wrapping.makers import MAKERS
+from npgrad.wrapping.masked import masked_names
 from npgrad.wrapping.mathematics import CMATH, MATH
 
 _CHAPTERS = (
@@ -42,6 +43,8 @@ def _standing_for(module: types.ModuleType, names: dict[str, Any]) -> types.Modu
 
 def _attribute(module: types.ModuleType, name: str) -> Any:
     value = getattr(module, name)
+    if name == "ma":
+        _meet_masked()
     new = replacement(value)
     return value if new is None else new
 
@@ -64,6 +67,8 @@ def _numpy() -> dict[int, Any]:
             names[name] = NUMPY_TYPES[id(value)]
             _originals[id(names[name])] = value
     found[id(np)] = _standing_for(np, names)
+    for made in (_WITH_NUMPYS_TYPES[0], found[id(np)]):
+        made.__dict__.pop("ma", None)  # loaded on use, and asked for by `__getattr__`
     found.update(NUMPY_TYPES)
     found[id(math)] = MATH
     found[id(cmath)] = CMATH
@@ -94,8 +99,15 @@ _chapters: set[str] = set()
 LISTENERS: list[Callable[[], None]] = []
 
 
+def _meet_masked() -> None:
+    module = sys.modules.get("numpy.ma")
+    if module is not None and id(module) not in _scipy and module is np.ma:
+        _scipy[id(module)] = _standing_for(module, masked_names())
+
+
 def meet_scipy() -> None:
-    """Stand-ins for the chapters of SciPy that were imported since."""
+    """Stand-ins for the chapters of SciPy, and for ``numpy.ma``, that were imported since."""
+    _meet_masked()
     for listener in LISTENERS:
         listener()
     for chapter in _CHAPTERS:

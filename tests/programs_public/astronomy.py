@@ -127,9 +127,7 @@ def transit_time() -> Case:
     )
 
 
-@program(
-    "sgp4", "the pure-Python SGP4 propagator by time", refuses="functions of math imported by name"
-)
+@program("sgp4", "the pure-Python SGP4 propagator by time")
 def satellite() -> Case:
     from sgp4 import earth_gravity, io
 
@@ -191,7 +189,6 @@ def fraunhofer() -> Case:
 @program(
     "prysm",
     "a propagated pupil: the focal intensity by wavefront coefficients",
-    refuses="writes into a buffer of its own backend module",
 )
 def pupil_propagation() -> Case:
     from prysm.propagation import focus

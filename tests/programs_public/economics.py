@@ -104,7 +104,6 @@ def gini() -> Case:
 @program(
     "quantecon",
     "LinearStateSpace: the moment sequence of a stochastic process",
-    refuses="assigns to x.shape",
 )
 def state_moments() -> Case:
     import quantecon as qe

@@ -93,7 +93,7 @@ def alpha_beta() -> Case:
     )
 
 
-@program("pykalman", "KalmanFilter.loglikelihood by the measurements", refuses="masked arrays")
+@program("pykalman", "KalmanFilter.loglikelihood by the measurements")
 def pykalman_likelihood() -> Case:
     from pykalman import KalmanFilter
 
@@ -116,9 +116,7 @@ def pykalman_smoother() -> Case:
     return Case(means, np.array([[1.0, 0.3], [0.0, 0.9]]))
 
 
-@program(
-    "quantecon", "Kalman: one step of prior to filtered to forecast", refuses="assigns to x.shape"
-)
+@program("quantecon", "Kalman: one step of prior to filtered to forecast")
 def quantecon_kalman() -> Case:
     import quantecon as qe
 

@@ -61,7 +61,6 @@ def mesh_areas() -> Case:
 @program(
     "pyquaternion",
     "a rotated vector, by the quaternion's elements",
-    refuses="functions of math imported by name",
 )
 def quaternion_rotation() -> Case:
     from pyquaternion import Quaternion
@@ -74,7 +73,6 @@ def quaternion_rotation() -> Case:
 @program(
     "spatialmath",
     "base: roll-pitch-yaw, skew and the exponential of a twist",
-    refuses="np.array of nested rows with recorded arrays of one element",
 )
 def twist_exponential() -> Case:
     from spatialmath import base
@@ -102,7 +100,6 @@ def axis_angle() -> Case:
 @program(
     "pytransform3d",
     "exponential coordinates of a transform",
-    refuses="math-like code inside of np.hstack",
 )
 def exponential_coordinates() -> Case:
     from pytransform3d.transformations import transform_from_exponential_coordinates as exp

@@ -157,7 +157,6 @@ def gate_on_state() -> Case:
 @program(
     "uncertainties",
     "nominal values with uncertainties: a formula",
-    refuses="functions of math, kept in a table",
 )
 def nominal_values() -> Case:
     from uncertainties import umath

@@ -27,7 +27,6 @@ def special_functions() -> Case:
 @program(
     "scipy",
     "signal.windows.general_cosine: a window and its energy, by its weights",
-    refuses="adds into a buffer of SciPy's array namespace",
 )
 def window_energy() -> Case:
     from scipy.signal import windows

@@ -78,7 +78,7 @@ def warped_points() -> Case:
     )
 
 
-@program("skimage", "restoration.wiener: deconvolution", refuses="scipy.fft has no stand-in")
+@program("skimage", "restoration.wiener: deconvolution")
 def wiener() -> Case:
     from skimage.restoration import wiener as deconvolve
 
@@ -126,9 +126,7 @@ def linear_operators() -> Case:
     return Case(lambda x: np.sum(first.matvec(x) ** 2 + second.rmatvec(x) ** 2), rng.normal(size=8))
 
 
-@program(
-    "pylops", "Convolve1D and the adjoint applied to a signal", refuses="SciPy's array namespace"
-)
+@program("pylops", "Convolve1D and the adjoint applied to a signal", also=("scipy",))
 def convolution_operator() -> Case:
     import pylops
 

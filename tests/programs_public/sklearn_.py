@@ -21,7 +21,6 @@ def squared_error_metric() -> Case:
 @program(
     "sklearn",
     "metrics.r2_score by the predictions",
-    refuses="writes into a buffer of scikit-learn's array namespace",
 )
 def determination_metric() -> Case:
     from sklearn.metrics import r2_score
@@ -53,7 +52,6 @@ def other_kernels() -> Case:
 @program(
     "sklearn",
     "gaussian_process log marginal likelihood by the kernel's hyperparameters",
-    refuses="squareform is compiled",
 )
 def process_likelihood() -> Case:
     from sklearn.gaussian_process import GaussianProcessRegressor
@@ -88,7 +86,6 @@ def process_prediction() -> Case:
 @program(
     "sklearn",
     "GaussianMixture.score_samples by the samples",
-    refuses="writes into a buffer of scikit-learn's array namespace",
 )
 def mixture_density() -> Case:
     from sklearn.mixture import GaussianMixture
@@ -153,7 +150,6 @@ def kernel_ridge() -> Case:
 @program(
     "sklearn",
     "the conditional-probability objective of t-SNE by the embedding",
-    refuses="squareform is compiled",
 )
 def tsne_objective() -> Case:
     from sklearn.manifold import _t_sne

@@ -60,7 +60,6 @@ def generalized_poisson_likelihood() -> Case:
 @program(
     "statsmodels",
     "ZeroInflatedPoisson.loglike against differences",
-    refuses="writes into np.zeros_like of a plain array",
 )
 def zero_inflated_likelihood() -> Case:
     import statsmodels.api as sm
@@ -154,7 +153,6 @@ def robust_norms() -> Case:
 @program(
     "statsmodels",
     "tsa: ARMA process autocovariance by its coefficients",
-    refuses="lfilter takes its arguments by SciPy's array namespace",
 )
 def arma_autocovariance() -> Case:
     from statsmodels.tsa.arima_process import arma_acovf
@@ -271,7 +269,6 @@ def linear_mean_model() -> Case:
 @program(
     "pykrige",
     "variogram models by their parameters",
-    refuses="np.piecewise writes into its own buffer",
 )
 def variogram() -> Case:
     from pykrige import variogram_models as v

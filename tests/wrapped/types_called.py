@@ -94,6 +94,13 @@ def numbers_and_arrays(x):
     return sum(Mine()) * s
 
 
+def nothing_masked(x):
+    data = np.ma.atleast_2d(x) * np.ma.asarray([x[0], 1.0, 2.0])
+    assert not np.any(np.ma.getmask(data)) and not np.ma.getmaskarray(data).any()
+    assert np.ma.masked_array([1.0, 2.0], mask=[True, False]).mean() == 2.0
+    return np.ma.sum(data) + np.ma.array(x, mask=False, copy=True)[0] * np.sum(np.ma.getdata(x))
+
+
 def numbers_of_one_element(x):
     one = np.array(x[0])
     total = math.cos(one) * math.atan2(one, x[2])
@@ -105,6 +112,7 @@ def numbers_of_one_element(x):
 
 
 PROGRAMS = [
+    nothing_masked,
     holders,
     calls_types,
     an_array_from_its_class,
