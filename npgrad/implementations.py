@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .graph import backend
+from .graph import backend, deferred
 
 SMALL = 4096  # entries below which np.add.at costs less than reaching the kernel
 # Entries from which elementwise rules take a kernel. It saves 1 to 3 ns an entry, and the first one
@@ -114,6 +114,18 @@ def _device_usable() -> bool:
     return wanted and bool(importlib.import_module("npgrad.cuda").is_available())
 
 
+def _evaluator() -> Any:
+    """Who computes elementwise expressions on the device; None where nobody can.
+
+    ``NPGRAD_CUDA_FUSE=0`` switches it off, ``now`` makes a kernel of every expression at once.
+    """
+    wanted = os.environ.get("NPGRAD_CUDA_FUSE", "1")
+    if wanted == "0" or not _device_usable():
+        return None
+    module = importlib.import_module("npgrad.cuda.deferred")
+    return module.Evaluator(importlib.import_module("cupy"), now=wanted == "now")
+
+
 def _by_rows(buffer: Array, index: Any, value: Array) -> bool:
     """Let the kernel add, if `index` is arrays of integers for the leading axes alone."""
     arrays = index if type(index) is tuple else (index,)
@@ -149,3 +161,4 @@ def _by_rows(buffer: Array, index: Any, value: Array) -> bool:
 
 
 backend.scatter = add_at
+deferred.use(_evaluator)

@@ -40,13 +40,28 @@ def to_host(value: Any) -> Any:
     return value
 
 
+def _seen(result: Any, source: DeviceArray) -> Any:
+    """`result` of `source` on the device; a view of it holds on to the owner, as CuPy's do."""
+    made = to_device(result)
+    owner = getattr(result, "base", None)
+    if owner is not None and (owner is source._host or owner is source._host.base):
+        made._base = source if source._base is None else source._base
+    return made
+
+
 class DeviceArray(NDArrayOperatorsMixin):
     """See the module's docstring."""
 
-    __slots__ = ("_host",)
+    __slots__ = ("_base", "_host")
 
     def __init__(self, host: Any) -> None:
         self._host = host
+        self._base: Any = None
+
+    @property
+    def base(self) -> Any:
+        """The array that owns the memory, if another one does."""
+        return self._base
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         out = kwargs.pop("out", None)
@@ -58,7 +73,9 @@ class DeviceArray(NDArrayOperatorsMixin):
         return to_device(result)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        return to_device(func(*to_host(args), **to_host(kwargs)))
+        result = func(*to_host(args), **to_host(kwargs))
+        first = args[0] if args else None
+        return _seen(result, first) if type(first) is DeviceArray else to_device(result)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         raise LeftTheDevice("__array__ of a device array")
@@ -78,7 +95,11 @@ class DeviceArray(NDArrayOperatorsMixin):
         return (self[i] for i in range(len(self)))
 
     def __getitem__(self, index: Any) -> Any:
-        return to_device(self._host[to_host(index)])
+        index = to_host(index)
+        found = self._host[index]
+        if isinstance(found, np.generic):  # a view of no axes, as CuPy's
+            found = self._host[(*index, ...) if isinstance(index, tuple) else (index, ...)]
+        return _seen(found, self)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         self._host[to_host(index)] = to_host(value)
@@ -87,15 +108,15 @@ class DeviceArray(NDArrayOperatorsMixin):
         return f"DeviceArray({self._host!r})"
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name in {"tolist", "data", "ctypes", "tobytes", "base", "item"}:
+        if name.startswith("__") or name in {"tolist", "data", "ctypes", "tobytes", "item"}:
             raise AttributeError(name)
         member = getattr(self._host, name)
         if name in {"shape", "dtype", "ndim", "size", "nbytes", "itemsize", "strides", "flags"}:
             return member
         if not callable(member):
-            return to_device(member)
+            return _seen(member, self)
 
         def method(*args: Any, **kwargs: Any) -> Any:
-            return to_device(member(*to_host(args), **to_host(kwargs)))
+            return _seen(member(*to_host(args), **to_host(kwargs)), self)
 
         return method

@@ -28,6 +28,7 @@ def _scope() -> dict[str, Any]:
     # first: it mends NumPy for numba-cuda, and an import sorter must not undo the order
     intrinsics = importlib.import_module(".intrinsics", __package__)
     from numba import cuda, float32, float64, int32, int64, uint32
+    from numba.cuda import libdevice
 
     scope = {k: v for k, v in vars(intrinsics).items() if not k.startswith("_")}
     scope.update(
@@ -38,6 +39,8 @@ def _scope() -> dict[str, Any]:
         int32=int32,
         int64=int64,
         uint32=uint32,
+        fmul_rn=libdevice.fmul_rn,
+        dmul_rn=libdevice.dmul_rn,
     )
     return scope
 

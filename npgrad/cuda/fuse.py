@@ -24,7 +24,8 @@ from .source import Writer
 
 __all__ = ["SPELLING", "Chain", "Operation"]
 
-# NumPy ufunc name -> device expression of its operands; NaN goes through maximum and minimum as in NumPy
+# Name of a NumPy ufunc, or of a function of ours -> device expression of its operands, after statements if it needs any;
+# NaN goes through maximum and minimum as in NumPy
 SPELLING = {
     "absolute": "abs({0})",
     "add": "{0} + {1}",
@@ -62,7 +63,8 @@ SPELLING = {
     "logical_or": "{0} or {1}",
     "maximum": "{0} if ({0} >= {1} or {0} != {0}) else {1}",
     "minimum": "{0} if ({0} <= {1} or {0} != {0}) else {1}",
-    "multiply": "{0} * {1}",
+    "masked": "{zero} if {0} == 0 else {1}",
+    "multiply": "{multiply}({0}, {1})",  # rounded: not contracted with a sum, as one launch each
     "negative": "-{0}",
     "not_equal": "{0} != {1}",
     "positive": "{0}",
@@ -72,13 +74,16 @@ SPELLING = {
     "sin": "math.sin({0})",
     "sinh": "math.sinh({0})",
     "sqrt": "math.sqrt({0})",
-    "square": "{0} * {0}",
+    "square": "{multiply}({0}, {0})",
+    # 1 / cosh(x)^2: see npgrad.rules.elementwise
+    "squared_sech": "e{i} = math.exp({minus_two} * abs({0})); r{i} = {two} / ({one} + e{i}); e{i} * r{i} * r{i}",
     "subtract": "{0} - {1}",
     "tan": "math.tan({0})",
     "tanh": "math.tanh({0})",
     "where": "{1} if {0} else {2}",
 }
 del SPELLING["exp2"]  # math.pow(2, x) is a rounding off NumPy's exp2
+PRODUCT = {"float32": "fmul_rn", "float64": "dmul_rn"}
 DTYPES = ("float32", "float64", "int32", "int64", "bool")
 THREADS = 256
 VECTOR_OPERATIONS = 24  # longer chains are typed by Numba once, not four times
@@ -88,8 +93,9 @@ VECTOR_OPERATIONS = 24  # longer chains are typed by Numba once, not four times
 class Operation:
     """One entry of a chain.
 
-    ``name`` is a key of `SPELLING`, ``"input"`` (``value`` is the argument's position) or ``"constant"`` (``value`` is the number);
-    ``operands`` are positions of earlier entries.
+    ``name`` is a key of `SPELLING`, ``"input"`` (``value`` is the argument's position), ``"number"`` (the same, of a number that each
+    call gives) or ``"constant"`` (``value`` is the number); ``operands`` are positions of earlier
+    entries.
     """
 
     name: str
@@ -142,8 +148,8 @@ class Chain:
 
     def __init__(self, operations: Sequence[Operation], outputs: Sequence[int]) -> None:
         self.operations, self.outputs = tuple(operations), tuple(outputs)
-        count = 1 + max((int(o.value or 0) for o in operations if o.name == "input"), default=-1)
-        found: list[str | None] = [None] * count
+        found: list[str | None] = [None] * _count(operations, "input")
+        given: list[str | None] = [None] * _count(operations, "number")
         for i, o in enumerate(self.operations):
             if o.dtype not in DTYPES:
                 raise TypeError(
@@ -151,6 +157,8 @@ class Chain:
                 )
             if o.name == "input":
                 found[int(o.value or 0)] = o.dtype
+            elif o.name == "number":
+                given[int(o.value or 0)] = o.dtype
             elif o.name not in SPELLING and o.name != "constant":
                 raise NotImplementedError(
                     f"fuse: np.{o.name} has no device spelling; end the chain before it"
@@ -159,9 +167,10 @@ class Chain:
                 raise ValueError(
                     f"fuse: operation {i} ({o.name}) uses an entry that does not come before it"
                 )
-        if any(dtype is None for dtype in found):
+        if None in found or None in given:
             raise ValueError("fuse: the inputs are not numbered 0, 1, ... without gaps")
         self.inputs = tuple(str(dtype) for dtype in found)
+        self.numbers = tuple(str(dtype) for dtype in given)
 
     def statements(self, lane: str = "") -> list[str]:
         """One line an operation; inputs are read from names x0, x1, ... followed by `lane`."""
@@ -169,6 +178,11 @@ class Chain:
         for i, o in enumerate(self.operations):
             if o.name == "input":
                 lines.append(f"t{i}{lane} = x{o.value}{lane}")
+                continue
+            if o.name == "number":
+                lines.append(
+                    f"t{i}{lane} = {f'c{o.value} != 0' if o.dtype == 'bool' else f'c{o.value}'}"
+                )
                 continue
             if o.name == "constant":
                 lines.append(f"t{i}{lane} = {_literal(o.value, o.dtype)}")
@@ -181,9 +195,20 @@ class Chain:
                     name if self.operations[k].dtype in ("bool", o.dtype) else f"{o.dtype}({name})"
                     for name, k in zip(operands, o.operands, strict=True)
                 ]
-            text = SPELLING[o.name].format(
-                *operands, one=_literal(1, o.dtype), zero=_literal(0, o.dtype)
+            *first, text = (
+                SPELLING[o.name]
+                .format(
+                    *operands,
+                    i=f"{i}{lane}",
+                    one=_literal(1, o.dtype),
+                    two=_literal(2, o.dtype),
+                    minus_two=_literal(-2, o.dtype),
+                    zero=_literal(0, o.dtype),
+                    multiply=PRODUCT.get(o.dtype, "multiply"),
+                )
+                .split("; ")
             )
+            lines += first
             lines.append(
                 f"t{i}{lane} = bool({text})"
                 if o.dtype == "bool"
@@ -195,17 +220,26 @@ class Chain:
         """The kernel for one layout of operands."""
         return _program(self.operations, self.outputs, plan)
 
-    def __call__(self, *arrays: Any) -> list[Any]:
+    def __call__(self, *arrays: Any, numbers: Sequence[Any] = ()) -> list[Any]:
         """The outputs, in the broadcast shape of the arrays."""
         if len(arrays) != len(self.inputs):
             raise TypeError(
                 f"fuse: the chain has {len(self.inputs)} inputs, got {len(arrays)} arrays"
             )
-        backend = backend_of(arrays[0])
+        if len(numbers) != len(self.numbers):
+            raise TypeError(
+                f"fuse: the chain takes {len(self.numbers)} numbers, not {len(numbers)}"
+            )
         for i, (array, dtype) in enumerate(zip(arrays, self.inputs, strict=True)):
             if str(array.dtype) != dtype:
                 raise TypeError(f"fuse: input {i} is {array.dtype}, the chain was made for {dtype}")
-        shape = np.broadcast_shapes(*(a.shape for a in arrays))
+        return self.run(np.broadcast_shapes(*(a.shape for a in arrays)), arrays, numbers)
+
+    def run(
+        self, shape: tuple[int, ...], arrays: Sequence[Any], numbers: Sequence[Any]
+    ) -> list[Any]:
+        """The outputs in `shape`; the arrays are known to fit."""
+        backend = backend_of(arrays[0])
         kinds = [self.operations[k].dtype for k in self.outputs]
         outs = [backend.empty(shape, np.dtype(kind)) for kind in kinds]
         size = math.prod(shape)
@@ -224,16 +258,24 @@ class Chain:
         )
         plan = _Plan(() if simple else tuple(n for n in shape if n > 1), layouts, vector)
         program = self.program(plan)
-        words = [_words(backend, a) for a in (*arrays, *outs)]
+        words = [_words(a) for a in (*arrays, *outs)]
+        words += [
+            np.dtype("uint8" if kind == "bool" else kind).type(value)
+            for value, kind in zip(numbers, self.numbers, strict=True)
+        ]
         units = size // 4 if vector else size
         blocks = max(1, min(-(-units // THREADS), 4 * backend.resident_blocks(program)))
         backend.run(program, (blocks,), *words, units)
         return outs
 
 
-def _words(backend: Any, array: Any) -> Any:
-    """Bools are passed as bytes; a simulated kernel takes flat memory, which a strided view has in its base."""
-    del backend
+def _count(operations: Sequence[Operation], name: str) -> int:
+    """How many arguments of a kind a chain has: one more than the last one's number."""
+    return 1 + max((int(o.value or 0) for o in operations if o.name == name), default=-1)
+
+
+def _words(array: Any) -> Any:
+    """Bools are passed as bytes."""
     return array.view(np.uint8) if array.dtype == np.bool_ else array
 
 
@@ -243,6 +285,8 @@ def _layout(array: Any, shape: tuple[int, ...]) -> Any:
         return "one"
     if array.shape == shape and array.flags.c_contiguous:
         return "all"
+    if not any(s for s, n in zip(array.strides, array.shape, strict=True) if n > 1):
+        return "one"
     strides = [0] * (len(shape) - array.ndim) + [
         0 if n == 1 else s // array.itemsize
         for n, s in zip(array.shape, array.strides, strict=True)
@@ -256,8 +300,10 @@ def _program(operations: tuple[Operation, ...], outputs: tuple[int, ...], plan: 
     pointers = ["uint8*" if d == "bool" else f"{d}*" for d in chain.inputs]
     results = [operations[k].dtype for k in outputs]
     pointers += ["uint8*" if d == "bool" else f"{d}*" for d in results]
+    pointers += ["uint8" if d == "bool" else d for d in chain.numbers]
     w = Writer()
     names = [f"a{i}" for i in range(len(chain.inputs))] + [f"o{i}" for i in range(len(outputs))]
+    names += [f"c{i}" for i in range(len(chain.numbers))]
     w(f"def fused({', '.join(names)}, size):")
     w.depth = 1
 

@@ -17,6 +17,7 @@ from weakref import ref
 
 from ..errors import GradientLost
 from . import backend
+from .deferred import LAZY
 from .modes import WRAPPED
 from .node import Leaf, Node, alive, recorded_at
 
@@ -346,6 +347,14 @@ class _Number(GradArray):
 numbers.Number.register(_Number)
 
 
+def handle_of(array: Any, node: Node | None) -> GradArray:
+    """A handle; one whose elementwise operations are put off, where the array is a device's."""
+    handle = GradArray(array, node)
+    if type(array) is not backend.NDARRAY and backend.on_device(array):
+        handle._view = LAZY
+    return handle
+
+
 def storage(handle: GradArray) -> Any:
     """An array of the handle's shape and dtype, whose contents may be out of date."""
     array = handle._array
@@ -380,14 +389,15 @@ def leaf(array: Any, public: bool = False, origin: Node | None = None) -> GradAr
     shape, dtype = backend.describe(array)
     op = Leaf(public)
     parents = () if origin is None else (origin,)
-    handle = GradArray(array, Node(op, parents, (), shape, dtype, None, 0))
+    handle = handle_of(array, Node(op, parents, (), shape, dtype, None, 0))
     op.handle = ref(handle)
     return handle
 
 
 def leaf_node(handle: GradArray) -> Node | None:
     """The node of the leaf that `handle` was before any write to it; None if it never was one."""
-    node = handle._node if handle._view is None else handle._view.first_node()
+    view = handle._view
+    node = handle._node if view is None or view is LAZY else view.first_node()
     return node if node is not None and type(node.op) is Leaf else None
 
 

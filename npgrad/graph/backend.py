@@ -15,6 +15,9 @@ Array = Any
 Index = Any
 Shape = tuple[int, ...]
 
+WHERE, ZEROS_LIKE, SQUARE = np.where, np.zeros_like, np.square
+broadcast_shapes = np.broadcast_shapes
+dtype_of: Any = np.dtype
 FLOAT = np.dtype(np.float64)
 COMPLEX = np.dtype(np.complex128)
 
@@ -48,6 +51,7 @@ PLAIN = NUMBERS | GENERIC | {np.ndarray}
 SCALARS = NUMBERS | GENERIC
 
 DEVICE_LIBRARIES = frozenset({"cupy"})  # their arrays are made by their own namespace
+DEFERRED = "npgrad.graph.deferred"  # the module of device arrays that are not computed yet
 # NumPy's functions that take like=
 MAKERS = frozenset(
     {
@@ -91,13 +95,17 @@ def is_inexact(dtype: Any) -> bool:
 def library(value: Array) -> Any:
     """The namespace that makes arrays of the kind of `value` (NumPy, CuPy)."""
     module = type(value).__module__.partition(".")[0]
-    return sys.modules[module] if module in DEVICE_LIBRARIES else np
+    if module in DEVICE_LIBRARIES:
+        return sys.modules[module]
+    return sys.modules[DEFERRED].evaluator().library if type(value).__module__ == DEFERRED else np
 
 
 def on_device(value: Array) -> bool:
     """Whether `value` is an array of a library whose memory is not the host's."""
     kind = type(value)
-    return kind not in HOST and kind.__module__.partition(".")[0] in DEVICE_LIBRARIES
+    return kind not in HOST and (
+        kind.__module__.partition(".")[0] in DEVICE_LIBRARIES or kind.__module__ == DEFERRED
+    )
 
 
 def solid(values: Any) -> list[Array]:
@@ -117,6 +125,8 @@ def refuse_mixed(name: str, values: Any) -> None:
     device = next((a for a in arrays if on_device(a)), None)
     if device is None:  # a number on the device (0-d) counts too
         device = next((a for a in values if on_device(a)), None)
+    if type(device).__module__ == DEFERRED:
+        device = sys.modules[DEFERRED].settled(device)
     host = next((a for a in arrays if isinstance(a, np.ndarray)), None)
     if device is not None and host is not None:
         raise TypeError(

@@ -10,6 +10,7 @@ the result. The sweep runs in stretches. At the end of each it looks at what is 
 an array); if that is finite, the nodes of the stretch are freed, otherwise the stretch is swept
 again, *careful*, with zeros masked. Most graphs are one stretch. Only elementwise rules are masked,
 so a stretch without one is not looked at: in the backward of one layer the look takes a third.
+On a device whose elementwise rules are put off (`deferred`), zeros are masked at once.
 """
 
 from __future__ import annotations
@@ -21,8 +22,9 @@ from typing import Any
 
 from ..errors import GraphFreed, OperandMutated
 from . import backend
-from .array import GradArray
+from .array import GradArray, handle_of
 from .conform import conform
+from .deferred import Deferred, evaluator, settle, settled
 from .memory import keep_freed
 from .node import Leaf, Node, position, recorded_at
 from .op import Op
@@ -106,6 +108,7 @@ class Backward:
         self.private = private  # nobody else will sweep this recording: it goes when we are done
         self.count = 0  # extent of the batch axis
         self.careful = False
+        self.lazy = False  # elementwise rules on a device are put off, see `deferred`
         self.entries = 0
         self.depth = 0  # of views of views whose regions are looked up
         self.cotangents: dict[int, Any] = {}
@@ -132,7 +135,11 @@ class Backward:
         key = node.id
         if value.size < TINY and key not in self.owned and not self.batch:
             have = self.cotangents.get(key)
-            self.cotangents[key] = value if have is None else have + value
+            if type(value) is Deferred:  # first: a device array would compute it
+                have, value = value, have
+            self.cotangents[key] = (
+                value if have is None else have if value is None else have + value
+            )
         else:
             self.accumulate(node, value, not self.record and _owns(value, g))
 
@@ -147,12 +154,12 @@ class Backward:
             if fresh and not self.record:
                 self.owned.add(key)
         elif key in self.owned and not self.record and not backend.is_scalar(old):
-            backend.add_into(old, value)
+            backend.add_into(old, settled(value))
         elif key in self.owned and self.record:
             self._add_recorded(old, ..., value)
         else:
-            self.cotangents[key] = old + value
-            if not self.record:
+            made = self.cotangents[key] = value + old if type(value) is Deferred else old + value
+            if not self.record and type(made) is not Deferred:
                 self.owned.add(key)
 
     def add_region(self, node: Node, index: Any, value: Any) -> None:
@@ -193,9 +200,9 @@ class Backward:
             shape = (self.count, *node.shape) if self.batch else node.shape
             made = backend.zeros(self.like, shape, node.dtype)
             if self.record:
-                made = GradArray(made, None)
+                made = handle_of(made, None)
             if have is not None:
-                made[...] = have
+                made[...] = settled(have)
         self.cotangents[key] = made
         self.owned.add(key)
         return made
@@ -229,7 +236,7 @@ class Backward:
             return g
         made = backend.zeros(plain, *backend.describe(plain), layout)
         if self.record:
-            made = GradArray(made, None)
+            made = handle_of(made, None)
         made[...] = g
         return made
 
@@ -242,7 +249,7 @@ class Backward:
             if self.record:
                 buffer = buffer + have
             else:
-                backend.add_into(buffer, have)
+                backend.add_into(buffer, settled(have))
         self.cotangents[key] = buffer
         self.owned.add(key)
 
@@ -299,8 +306,11 @@ class Backward:
             self.count = backend.describe(self.like)[0][0]
         for node, g in seeds:
             self.accumulate(node, g, False)
+        self.lazy = not self.record and backend.on_device(self.like) and evaluator() is not None
         with backend.quiet():
             self._sweep(list(order), retain or self.record)
+            if self.lazy:
+                self._settle_leaves()
         if self.entries > MUCH:
             keep_freed()
 
@@ -326,7 +336,8 @@ class Backward:
         cotangents, owned, pending = self.cotangents, self.owned, self.cotangents.get
         looked = self.looked
         record = self.record
-        simple = not record and not self.batch and self.active is None and not self.careful
+        lazy = self.lazy
+        simple = not (record or self.batch or self.active is not None or self.careful or lazy)
         entries = 0
         node = order[stop - 1]
         parent: Any
@@ -433,6 +444,8 @@ class Backward:
                     verify(node, kept)
                 if record:
                     kept = op.lift(node)
+                elif lazy and not op.masks:
+                    g, kept = settled(g), settled(kept)
                 self._current_owned = key in owned
                 op.spread(self, node, tuple(g) if type(g) is list else g, kept)
                 entries += op.weight(g)
@@ -465,6 +478,8 @@ class Backward:
         """
         if self.suspect:
             return False
+        if self.lazy:
+            return True  # zeros are kept zero by the kernels
         risky = (type(node.op) is not Leaf and node.op.risky for node in order[begin:])
         if backend.on_device(self.like) and not any(risky):
             return True
@@ -514,6 +529,13 @@ class Backward:
     def _leaf(self, node: Node) -> None:
         """Keep ``self.array`` as the gradient of `node`; a copy, if anybody else refers to it."""
         g = self.array
+        if type(g) is Deferred:
+            if node.parents:
+                self.array = g = settled(g)
+            else:
+                self.array = None
+                self.leaves[node.id] = (node, g)
+                return
         if node.parents:  # it stands for a value of an outer differentiation
             parent = node.parents[0]
             if parent is not None and self.wants(parent):
@@ -524,6 +546,17 @@ class Backward:
             ours = backend.exclusive(self)
         g, self.array = self.array, None
         self.leaves[node.id] = (node, g if ours else backend.snapshot_any(g))
+
+    def _settle_leaves(self) -> None:
+        """Compute the gradients, those of one shape in one kernel; each is a buffer of its own."""
+        settle([g for _, g in self.leaves.values() if type(g) is Deferred])
+        given: set[int] = set()
+        for key, (node, g) in self.leaves.items():
+            if type(g) is Deferred:
+                array = settled(g)
+                ours = g.name != "input" and id(array) not in given
+                given.add(id(array))
+                self.leaves[key] = (node, array if ours else backend.snapshot(array))
 
     like: Any = None
     _current_owned = False
@@ -540,6 +573,7 @@ class _Lane:
     """What an operation sees of a batched sweep when it spreads one cotangent at a time."""
 
     batch = 0
+    lazy = False
 
     def __init__(self, walk: Backward) -> None:
         self.walk = walk
@@ -572,6 +606,8 @@ def _owns(value: Any, g: Any) -> bool:
     """Whether `value` is a buffer of its own: neither `g`, nor a view of what somebody else has."""
     if type(value) is backend.NDARRAY:
         return value is not g and value.flags.writeable and backend.sole_view(value)
+    if type(value) is Deferred:
+        return False
     return (
         value is not g
         and getattr(value, "base", None) is None

@@ -12,6 +12,7 @@ from . import backend
 from .array import GradArray, leaf
 from .backward import Backward, _plain, collect, depending, freed, verify
 from .conform import conform, spread
+from .deferred import settled
 from .general import conjugate, is_complex
 from .node import Leaf, Node, position
 from .op import Op
@@ -29,6 +30,7 @@ class Forward:
         self.last_use: dict[int, int] = {}
         self.buffers: set[int] = set()  # tangents that a write may go on writing into
         self.current = 0
+        self.there = False  # on a device
 
     def run(
         self, order: list[Node], seeds: dict[int, Any], outputs: list[Node | None]
@@ -37,6 +39,7 @@ class Forward:
         tangents = self.tangents = dict(seeds)
         for tangent in seeds.values():
             self.like = _plain(tangent)
+        self.there = backend.on_device(self.like)
         if self.batch:
             self.count = backend.describe(self.like)[0][0]
         for node in order:
@@ -73,6 +76,8 @@ class Forward:
             verify(node, kept)
         if self.record:
             kept = op.lift(node)
+        elif self.there:
+            kept = settled(kept)
         self.current = node.id
         if self.batch and not op.pushes_batches(given):
             result = self._looped(op, node, given, kept)
@@ -122,8 +127,8 @@ class Forward:
         return tangent.reshape((self.count, *(1,) * missing, *parent.shape))
 
     def guarded(self, op: Op, value: Any, tangent: Any) -> Any:
-        """`value` with ``0 * inf`` made zero where the tangent is zero."""
-        if op.risky and not backend.finite(_plain(value)):
+        """`value` with ``0 * inf`` made zero where the tangent is zero; no wait for a device."""
+        if op.risky and (self.there or not backend.finite(_plain(value))):
             return backend.masked(tangent, value)
         return value
 

@@ -12,7 +12,8 @@ from typing import Any
 
 from ..table import Rule, rule_parameters
 from . import backend
-from .array import GradArray
+from .array import handle_of
+from .deferred import lazily, masked
 from .node import Node
 
 Pull = Callable[[Any, tuple[Any, ...], Any], Any]
@@ -80,9 +81,14 @@ def _together(function: Callable[..., Any], place: dict[str, int]) -> Any:
     return both
 
 
+def _harmless(number: Any) -> bool:
+    """Whether `number` is a finite Python or NumPy scalar and not zero."""
+    return backend.is_scalar(number) and number - number == 0 != number
+
+
 def lifted(value: Any, node: Node | None) -> Any:
     """`value` as a handle of `node`; constants and what is not kept stay as they are."""
-    return value if node is None or value is None else GradArray(value, node)
+    return value if node is None or value is None else handle_of(value, node)
 
 
 class Elementwise:
@@ -175,11 +181,29 @@ class Variant(Op):
         turn = node.dtype.kind == "c" and self.holomorphic
         if turn:
             g = g.conj()
+        if walk.lazy:
+            self._put_off(walk, node, g, kept, turn)
+            return
         for back, parent in zip(self.backs, node.parents, strict=True):
             if parent is not None and walk.wants(parent):
                 value = back(g, kept, parent)
                 if walk.careful:
                     value = backend.masked(g, value)
+                walk.add(parent, value.conj() if turn else value, g)
+
+    def _put_off(self, walk: Any, node: Node, g: Any, kept: tuple[Any, ...], turn: bool) -> None:
+        """`spread` on a device: what the rules make is not computed yet.
+
+        A zero cotangent is kept zero at once. Within a kernel that costs nothing, and saves the
+        look at the end, which waits for the device. Finite numbers cannot make an infinity of 0.
+        """
+        g, kept = lazily(g), tuple([lazily(value) for value in kept])
+        risky = self.risky and not all(map(_harmless, kept[: self.width]))
+        for back, parent in zip(self.backs, node.parents, strict=True):
+            if parent is not None and walk.wants(parent):
+                value = back(g, kept, parent)
+                if risky:
+                    value = masked(g, value)
                 walk.add(parent, value.conj() if turn else value, g)
 
     def push(self, walk: Any, node: Node, tangents: list[Any], kept: tuple[Any, ...]) -> Any:

@@ -15,7 +15,7 @@ from typing import Any
 from .. import table
 from ..errors import InPlaceError, NoDerivative
 from . import backend, modes
-from .array import GradArray, current, storage, unwrap
+from .array import GradArray, current, handle_of, storage, unwrap
 from .general import General
 from .node import Node, next_id
 from .record import (
@@ -94,24 +94,28 @@ _BINARY = """
 def {name}({arguments}):
     {unpack}
     kind1, kind2 = type(x1), type(x2)
+    view = None
     if kind1 is GradArray:
-        if x1._view is not None:
-            x1._view.refresh(x1)
-        a, first = x1._array, x1._node
+        if x1._view is None:
+            a, first = x1._array, x1._node
+        else:
+            a, first, view = x1._view.operand(x1)
         if kind2 in SCALARS:
             b, second = x2, None
         elif kind2 is GradArray:
-            if x2._view is not None:
-                x2._view.refresh(x2)
-            b, second = x2._array, x2._node
+            if x2._view is None:
+                b, second = x2._array, x2._node
+            else:
+                b, second, view = x2._view.operand(x2)
         elif kind2 is NDARRAY:
             b, second = x2, None
         else:
             return slowly({slow})
     else:
-        if x2._view is not None:
-            x2._view.refresh(x2)
-        b, second = x2._array, x2._node
+        if x2._view is None:
+            b, second = x2._array, x2._node
+        else:
+            b, second, view = x2._view.operand(x2)
         if kind1 in SCALARS or kind1 is NDARRAY:
             a, first = x1, None
         else:
@@ -125,7 +129,7 @@ def {name}({arguments}):
         raise
     if first is None:
         if second is None:
-            return GradArray(result, None)
+            return handle_of(result, None)
         variant, parents, code = {two}, (second,), {two}.code
         if code & 1 and kind1 not in SCALARS:
             return plainly(ufunc, result, a, b, first, second, frame(1))
@@ -155,7 +159,7 @@ def {name}({arguments}):
     f = frame(1)
     node.code, node.lasti = f.f_code, f.f_lasti
     handle = new(GradArray)
-    handle._array, handle._node, handle._view = result, node, None
+    handle._array, handle._node, handle._view = result, node, view
     return handle
 """
 
@@ -228,6 +232,7 @@ def _space(ufunc: Any, op: Any, slowly: Method) -> dict[str, Any]:
         "both": op.variants[3],
         "describe": backend.describe,
         "frame": _frame,
+        "handle_of": handle_of,
         "mode": _MODE,
         "new": object.__new__,
         "next_id": next_id,
@@ -259,7 +264,7 @@ def _make_call(ufunc: Any, op: Any) -> Method:
     return space["call_two"]  # type: ignore[no-any-return]
 
 
-def _one(variant: Any, result: Any, array: Any, node: Node, frame: Any) -> GradArray:
+def _one(variant: Any, result: Any, array: Any, node: Node, view: Any, frame: Any) -> GradArray:
     """The handle of ``result = ufunc(array)``."""
     code = variant.code
     if code == 1:
@@ -279,22 +284,25 @@ def _one(variant: Any, result: Any, array: Any, node: Node, frame: Any) -> GradA
         made.shape, made.dtype = backend.describe(result)
     made.code, made.lasti = frame.f_code, frame.f_lasti
     handle = _new(GradArray)
-    handle._array, handle._node, handle._view = result, made, None
+    handle._array, handle._node, handle._view = result, made, view
     return handle
 
 
 def _make_unary(ufunc: Any, python: Callable[[Any], Any]) -> Method:
     def method(self: GradArray) -> Any:
-        if self._view is not None:
-            self._view.refresh(self)
-        array, node = self._array, self._node
+        view = None
+        if self._view is None:
+            array, node = self._array, self._node
+        else:
+            array, node, view = self._view.operand(self)
         op = _OPS.get(ufunc)
         if op is None or node is None or _MODE() is not None:
+            array = current(self)[0]
             op = compiled(_decided(ufunc))
             if not op.missing:
                 _OPS[ufunc] = op
             return elementwise(op, python(array), (array,), (node,), _frame(1))
-        return _one(op.variants[1], python(array), array, node, _frame(1))
+        return _one(op.variants[1], python(array), array, node, view, _frame(1))
 
     return method
 
@@ -371,13 +379,15 @@ def array_ufunc(self: GradArray, ufunc: Any, method: str, *inputs: Any, **kwargs
                 return product(op, *inputs, _frame(1))
             return general(op, inputs, kwargs, _frame(1))
         if len(inputs) == 1:
-            if self._view is not None:
-                self._view.refresh(self)
-            array, node = self._array, self._node
+            view = None
+            if self._view is None:
+                array, node = self._array, self._node
+            else:
+                array, node, view = self._view.operand(self)
             result = ufunc(array)
             if node is None:
-                return GradArray(result, None)
-            return _one(op.variants[1], result, array, node, _frame(1))
+                return handle_of(result, None)
+            return _one(op.variants[1], result, array, node, view, _frame(1))
         if len(inputs) == 2:
             two = _CALLS.get(ufunc)
             if two is None:

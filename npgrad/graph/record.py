@@ -15,7 +15,8 @@ from typing import Any
 from .. import table
 from ..errors import InPlaceError, NoDerivative, RuleError
 from . import backend, modes
-from .array import GradArray, current
+from .array import GradArray, current, handle_of
+from .deferred import settled
 from .general import OPTION, STRICT, General, Slots, Zeros, item_of
 from .node import Node
 from .op import Elementwise, Op
@@ -42,6 +43,7 @@ def protect(value: Any, guards: list[tuple[Any, int, bool]]) -> Any:
             return value.copy("K")
     elif not backend.is_array(value) or backend.is_scalar(value):
         return value
+    value = settled(value)
     if value.nbytes <= backend.COPIED_BYTES:
         return backend.snapshot(value)
     mode = _MODE()
@@ -97,7 +99,7 @@ def elementwise(
         bit += bit
     mode = _MODE()
     if mask == 0 or (mode is not None and not mode.recording):
-        return GradArray(result, None)
+        return handle_of(result, None)
     if mask & op.missing:
         raise NoDerivative(_no_rule(op, mask & op.missing, frame))
     variant = op.variants[mask]
@@ -119,7 +121,7 @@ def elementwise(
     node = Node(variant, tuple(parents), kept, shape, dtype, frame.f_code, frame.f_lasti)
     if mode is not None:
         note(node, result)
-    return GradArray(result, node)
+    return handle_of(result, node)
 
 
 def _no_rule(op: Any, missing: int, frame: FrameType) -> str:
@@ -500,7 +502,7 @@ def _handles(op: General, node: Node | None, result: Any, source: Any, values: l
             if node is not None and node.kept is not None and node.kept[op.width - 2] is not None:
                 raise RuleError(f"npgrad: {op.name} returned a view; declare it with view=True")
             break
-    handle = GradArray(result, node)
+    handle = handle_of(result, node)
     if op.view and source is not None and not backend.is_scalar(result):
         array = values[op.arrays[0]]
         if result is array or backend.is_view(result, array):

@@ -11,8 +11,9 @@ from types import FrameType
 from typing import Any
 
 from . import backend, modes
-from .array import GradArray, current, storage, unwrap
+from .array import GradArray, current, handle_of, storage, unwrap
 from .conform import cast, expand, unbroadcast
+from .deferred import settle_handle
 from .node import Leaf, Node
 from .op import Op
 from .record import assign, at, note, parameter, plain_out
@@ -120,7 +121,7 @@ def getitem(handle: GradArray, index: Any, frame: FrameType) -> Any:
             )
             if mode is not None:
                 note(node, result)
-    made = GradArray(result, node)
+    made = handle_of(result, node)
     whole = type(result) is backend.NDARRAY or not backend.is_scalar(result)
     if whole and (simple or is_basic(index)) and not backend.is_scalar(array):
         link(made, handle, GETITEM, kept)
@@ -276,6 +277,7 @@ def setitem(handle: GradArray, index: Any, value: Any, frame: FrameType) -> None
     array, node = _source(value, handle.dtype, "x[i] = v", frame)
     if node is not None and not _recording():
         node = None
+    settle_handle(handle)
     view = handle._view
     recorded = (
         node is not None or (view.root.node if view is not None else handle._node) is not None
@@ -358,6 +360,7 @@ def fill(handle: GradArray, made: Any, frame: FrameType) -> None:
         array = backend.asarray(array)
     if backend.is_scalar(array):
         array = backend.library(array).asarray(array)
+    settle_handle(handle)
     view = handle._view
     if view is not None and view.op is not None:
         layout = _layout(handle)

@@ -27,6 +27,7 @@ from typing import Any
 from ..errors import InPlaceError
 from . import backend
 from .array import GradArray, storage
+from .deferred import LAZY, lazily, settle_handle
 from .node import Leaf, Node, recorded_at
 
 
@@ -117,6 +118,14 @@ class View:
         """The node of the root before any write, for the root's own handles."""
         return self.root.first if self.op is None else None
 
+    def operand(self, handle: GradArray) -> tuple[Any, Node | None, Any]:
+        """Array and node for an elementwise operation, and what its result has for a view."""
+        self.refresh(handle)
+        array = handle._array
+        if type(array) is backend.NDARRAY or not backend.on_device(array):
+            return array, handle._node, None
+        return lazily(array), handle._node, LAZY
+
     def refresh(self, handle: GradArray) -> None:
         """Bring `handle` up to the newest version of the root."""
         root = self.root
@@ -140,6 +149,7 @@ def lend(root: Root, array: Any) -> Any:
 
 def view_of(handle: GradArray) -> View:
     """The view of `handle`, with a root made for it if it had none."""
+    settle_handle(handle)
     if handle._view is None:
         handle._view = View(Root(handle._array, handle._node), None, None, ())
     return handle._view  # type: ignore[no-any-return]
@@ -147,7 +157,7 @@ def view_of(handle: GradArray) -> View:
 
 def link(result: GradArray, source: GradArray, op: Any, kept: tuple[Any, ...]) -> None:
     """Make `result`, whose array is a view of `source`'s, a handle of the same root."""
-    parent = source._view or view_of(source)
+    parent = view_of(source)
     root = parent.root
     result._view = View(root, parent, op, kept)
     if root.version:
@@ -156,6 +166,7 @@ def link(result: GradArray, source: GradArray, op: Any, kept: tuple[Any, ...]) -
 
 def region(handle: GradArray) -> tuple[Any, Node | None]:
     """Array and node of `handle` for taking a view of: a written root is neither lent nor held."""
+    settle_handle(handle)
     view = handle._view
     if view is None or not view.root.version:
         return handle._array, handle._node
@@ -166,6 +177,7 @@ def region(handle: GradArray) -> tuple[Any, Node | None]:
 
 def share(handle: GradArray) -> Any:
     """Hand out the storage of a constant handle; later recorded writes to it are refused."""
+    settle_handle(handle)
     array = handle._array
     if handle._view is None and backend.is_scalar(array):
         return backend.library(array).asarray(array)
@@ -179,6 +191,7 @@ def share(handle: GradArray) -> Any:
 
 def _prepare(handle: GradArray, recorded: bool) -> View:
     """The view to write through, after every reason not to write was looked at."""
+    settle_handle(handle)
     if handle._view is None and backend.is_scalar(handle._array):
         raise TypeError("npgrad: a scalar does not support item assignment, as in NumPy")
     view = view_of(handle)
@@ -271,6 +284,7 @@ def renew(root: Root) -> None:
 
 def replace(handle: GradArray, array: Any, node: Node | None, recording: bool = True) -> None:
     """Give `handle`, a root or an unviewed handle, a new value as a whole (``x += y``)."""
+    settle_handle(handle)
     if backend.layout(array) != backend.layout(storage(handle)):
         made = backend.zeros(array, array.shape, array.dtype, backend.layout(storage(handle)))
         made[...] = array  # views and reshapes depend on the layout, which a write does not change

@@ -27,7 +27,9 @@ from typing import Any
 
 import numpy as np
 
+from npgrad.graph import backend
 from npgrad.graph.conform import unbroadcast
+from npgrad.graph.deferred import Deferred, named
 from npgrad.implementations import one_pass
 from npgrad.primitives import primitive
 from npgrad.table import elementwise, reverse
@@ -110,8 +112,11 @@ elementwise(np.nextafter, lambda g: g, zero)  # one unit in the last place furth
 
 # ---------------------------------------------------------------------------------------- powers
 def any_of(mask: Any) -> bool:
-    """Whether a mask holds anywhere: most often not, and then a pass over large arrays is saved."""
-    return bool(np.count_nonzero(mask))
+    """Whether a mask may hold anywhere: most often not, which saves a pass over large arrays.
+
+    On a device the answer would be waited for: there it may.
+    """
+    return backend.on_device(mask) or bool(np.count_nonzero(mask))
 
 
 def plain_number(x: Any) -> int | float | None:
@@ -355,12 +360,25 @@ def tanh_change(t: Any, x: Any) -> Any:
     Sweeps run without floating-point warnings, so an overflow of cosh to inf gives its 0 quietly.
     One buffer serves all steps: fresh memory costs more than arithmetic.
     """
+    if type(x) is Deferred:
+        return t * named("squared_sech", squared_sech, x)
     slope = np.cosh(x)
     if type(slope) is not np.ndarray or slope.size < FEW:
         return t / slope / slope
     np.reciprocal(slope, out=slope)
     np.multiply(slope, slope, out=slope)
     return np.multiply(slope, t, out=slope) if alike(slope, t) else slope * t
+
+
+def squared_sech(x: Any) -> Any:
+    """1 / cosh(x)^2 as e (2 / (1 + e))^2 with e = exp(-2 |x|).
+
+    A kernel of many operations is bound by arithmetic, and a division of a small number takes a
+    slow way there: this one has a single division, of moderate numbers.
+    """
+    e = np.exp(-2.0 * np.abs(x))
+    r = 2.0 / (1.0 + e)
+    return e * r * r
 
 
 TANH_RULES: dict[str, Callable[..., Any]] = {

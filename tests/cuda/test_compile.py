@@ -18,6 +18,7 @@ import pytest
 pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
 pytest.importorskip("cuda.bindings", reason="cuda-bindings is not installed")
 
+import npgrad
 from npgrad.cuda import cache, launch
 from npgrad.cuda import compile as compiler
 from npgrad.cuda.fuse import SPELLING, Chain, Operation, _Plan
@@ -35,6 +36,8 @@ from npgrad.cuda.kernels import (
     scatter_add,
 )
 from npgrad.cuda.source import ELEMENTS
+
+from .standing import Interpreted, device, to_device
 
 CAPABILITIES = [(8, 0), (9, 0)]
 F32, F16, BF16 = (ELEMENTS[k] for k in ("float32", "float16", "bfloat16"))
@@ -155,6 +158,38 @@ def test_fused_rules_stay_in_float32(name: str) -> None:
     text = compiler.ptx(chain.program(_Plan((), ("all",) * count, False)), (9, 0))
     if name not in ("sin", "cos", "tan"):  # libdevice reduces large arguments of these in float64
         assert ".f64" not in text
+
+
+def test_a_backward_from_its_rules_stays_in_float32() -> None:
+    class Kept(Interpreted):
+        def run(self, chain: Any, shape: Any, arrays: Any, numbers: Any) -> Any:
+            chains.append(chain)
+            return super().run(chain, shape, arrays, numbers)
+
+    def f(x: Any, w: Any) -> Any:
+        t = np.tanh(x * 1.01 + w) * 0.9
+        t = np.where(t > 0.1, np.sqrt(t * t + 1.0), 2.0 / t) ** 3
+        return np.sum(np.exp(-t) * np.maximum(x, w) + np.log1p(np.abs(x)))
+
+    chains: list[Any] = []
+    x, w = np.float32([0.3, -1.2, 2.0]), np.float32([1.5, -0.5, 2.5])
+    npgrad.grad(f, (0, 1))(x, w)
+    with device(Kept(1)):
+        npgrad.grad(f, (0, 1))(to_device(x), to_device(w))
+    assert max(len(chain.operations) for chain in chains) > 30
+    for chain in chains:
+        layouts = ("all",) * len(chain.inputs)
+        for capability in CAPABILITIES:
+            text = compiler.ptx(chain.program(_Plan((), layouts, False)), capability)
+            assert ".f64" not in text
+
+
+def test_products_are_rounded_before_they_are_added() -> None:
+    x, y = Operation("input", value=0), Operation("input", value=1)
+    chain = Chain([x, y, Operation("multiply", (0, 1)), Operation("add", (2, 0))], [3])
+    text = compiler.ptx(chain.program(_Plan((), ("all", "all"), False)), (9, 0))
+    assert "fma" not in text
+    assert "mul.rn.f32" in text
 
 
 def test_python_literals_and_integers_do_not_widen() -> None:
