@@ -68,6 +68,9 @@ def by_jax(f: Callable[..., Any], x: np.ndarray, weight: np.ndarray) -> Any:
     return jax.grad(lambda x: jax.numpy.sum(weight * f(x)))(x)
 
 
+WITH_RULES = ("sea_water", "wavelet")  # tests/programs_public/rules.py
+
+
 BY = {"npgrad": by_npgrad, "autograd": by_autograd, "mygrad": by_mygrad, "jax": by_jax}
 
 
@@ -104,7 +107,10 @@ def measure(library: str, name: str) -> dict[str, Any]:
     if library != "npgrad":
         return {"verdict": verdict(library, case.f, case, expected)}
     import npgrad
+    from tests.programs_public.rules import RULES
 
+    if name in RULES:
+        RULES[name]()
     alone = verdict("npgrad", case.f, case, expected)
     wrapped = npgrad.wrap(case.f, also=program.also)
     found = {"alone": alone, "verdict": verdict("npgrad", wrapped, case, expected)}
@@ -190,8 +196,10 @@ def rows(content: dict[str, Any]) -> list[str]:
         said = cell(ours["verdict"])
         if said == "right" and ours["alone"] != "right":
             said = "right, `also`"
+        if said.startswith("right") and name in WITH_RULES:
+            said = "right, rule"
         remark = ours["verdict"].partition(": ")[2]
-        if program.refuses:
+        if program.refuses and said == "refused":
             remark = f"{remark}: {program.refuses}"
         ratio = f"{ours['ratio']:.1f}" if "ratio" in ours else ""
         package = f"{program.package} {content['versions'].get(program.package, '')}"

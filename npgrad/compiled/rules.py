@@ -1,4 +1,4 @@
-"""Derivative rules for somebody else's compiled function, kept beside it and not in it."""
+"""Derivative rules for somebody else's function, kept beside it and not in it."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from npgrad.errors import NoDerivative
 from npgrad.graph.array import GradArray, unwrap
 from npgrad.graph.record import assign, user_frame
 from npgrad.transforms.custom import Primitive, primitive
+from npgrad.wrapping.plan import renew
+from npgrad.wrapping.stand_ins import register
 
 _PRIMITIVES: dict[Any, Primitive] = {}
 
@@ -51,7 +53,11 @@ def _elementwise_call(rule: Primitive, *args: Any, **kwargs: Any) -> Any:
 
 def _primitive_of(f: Any) -> Primitive:
     if f not in _PRIMITIVES:
-        _PRIMITIVES[f] = primitive(f)
+        made = _PRIMITIVES[f] = primitive(f)
+        met = isinstance(f, np.ufunc) or type(f).__module__.partition(".")[0] == "numba"
+        if not met:  # by no protocol: its name is replaced in wrapped code
+            register(f, made)
+            renew()
     return _PRIMITIVES[f]
 
 
@@ -61,10 +67,12 @@ def register_vjp(
     argnums: int | str | Sequence[int | str] | None = None,
     **by_name: Callable[..., Any] | None,
 ) -> Any:
-    """Give a compiled function that somebody else wrote a reverse rule.
+    """Give a function that somebody else wrote a reverse rule.
 
     From then on a call of `f` with a recorded argument is recorded as one operation, wherever it
-    is written: nothing has to be replaced in the program.
+    is written: nothing has to be replaced in the program. A function of Numba's, or a ufunc, is met
+    everywhere; any other (a C extension's, a solver in Python) where a wrapped package names it:
+    ``npgrad.wrap(f, also=("its_package",))``.
 
     Parameters
     ----------
@@ -104,7 +112,7 @@ def register_jvp(
     argnums: int | str | Sequence[int | str] | None = None,
     **by_name: Callable[..., Any] | None,
 ) -> Any:
-    """Give a compiled function that somebody else wrote a forward rule.
+    """Give a function that somebody else wrote a forward rule.
 
     ``rule(g, ans, *args, **kwargs) -> tangent of the output``; parameters are those of
     `register_vjp`. Without one the transpose of the reverse rule serves, if it is written in NumPy.

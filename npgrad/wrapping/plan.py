@@ -116,6 +116,15 @@ class Patch:
 _patches: dict[int, Patch] = {}  # by the identity of the namespace, which the patch keeps alive
 
 
+def renew() -> None:
+    """Have every namespace looked at again: something got a stand-in that had none."""
+    with LOCK:
+        for patch in _patches.values():
+            patch.size = min(patch.size, 0)
+        for plan in _plans.values():
+            plan.modules = 0
+
+
 def originals(space: dict[str, Any]) -> Originals | None:
     """The names of a namespace as they are when nothing is replaced; None if nothing is now."""
     with LOCK:

@@ -135,9 +135,19 @@ def meet_scipy() -> None:
                 _scipy[id(parent)].__dict__.pop(inner, None)  # `__getattr__` answers, replaced
 
 
+# What the user registered for functions that no protocol reaches, by identity.
+REGISTERED: dict[int, Any] = {}
+
+
+def register(function: Any, new: Any) -> None:
+    """Let `new` stand for `function`, which is kept alive, in wrapped code."""
+    REGISTERED[id(function)] = new
+    _originals[id(new)] = function
+
+
 def replacement(value: Any) -> Any:
     """What stands for `value` in wrapped code, or None."""
-    new = _numpy().get(id(value)) or _scipy.get(id(value))
+    new = REGISTERED.get(id(value)) or _numpy().get(id(value)) or _scipy.get(id(value))
     return vectorized(value) if new is None and type(value) is np.vectorize else new
 
 

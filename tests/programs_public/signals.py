@@ -159,7 +159,7 @@ def fast_alignment() -> Case:
     )
 
 
-@program("pywt", "a discrete wavelet transform", refuses="compiled transform")
+@program("pywt", "a discrete wavelet transform (compiled; with a rule)")
 def wavelet() -> Case:
     import pywt
 

@@ -1,0 +1,40 @@
+"""Rules for functions of packages that are compiled: the programs that call them stay unchanged.
+
+The only chapter that knows npgrad; each entry is called once, before its program is differentiated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import npgrad
+
+
+def sea_water() -> None:
+    """``gsw.rho``: the package has its first derivatives, by salinity, temperature, pressure."""
+    import gsw
+
+    def maker(i: int) -> Callable[..., Any]:
+        def make(ans: Any, *args: Any) -> Callable[[Any], Any]:
+            return lambda g: g * gsw.rho_first_derivatives(*args)[i]
+
+        return make
+
+    npgrad.register_vjp(gsw._wrapped_ufuncs._gsw_ufuncs.rho, *map(maker, range(3)))
+
+
+def wavelet() -> None:
+    """``pywt.dwt`` is linear in the signal: its matrix is the transform of the identity."""
+    import pywt
+
+    def make(ans: Any, data: Any, wavelet: Any, *more: Any, **kwargs: Any) -> Callable[[Any], Any]:
+        matrices = pywt.dwt(np.eye(data.shape[-1]), wavelet, *more, **kwargs)
+        return lambda g: sum(m @ part for m, part in zip(matrices, g, strict=True))
+
+    npgrad.register_vjp(pywt.dwt, make)
+
+
+RULES: dict[str, Callable[[], None]] = {f.__name__: f for f in (sea_water, wavelet)}
