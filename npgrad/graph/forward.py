@@ -17,6 +17,25 @@ from .general import conjugate, is_complex
 from .node import Leaf, Node, position
 from .op import Op
 
+MANY = 8  # tangents from which one reverse rule for all is cheaper than a forward rule for each
+
+
+def _of_rows(index: Any) -> Any:
+    """`index` behind a leading axis, None where NumPy would put the axes of arrays first."""
+    items = index if type(index) is tuple else (index,)
+    arrays = [i for i, item in enumerate(items) if not _cuts(item)]
+    numbers = [i for i, item in enumerate(items) if type(item) is int]
+    if arrays:  # they and the numbers beside them must be neighbours
+        places = sorted(arrays + numbers)
+        if places[-1] - places[0] >= len(places):
+            return None
+    return (slice(None), *items)
+
+
+def _cuts(item: Any) -> bool:
+    """Whether an item of an index is basic."""
+    return type(item) is int or type(item) is slice or item is None or item is Ellipsis
+
 
 class Forward:
     """One forward sweep."""
@@ -104,7 +123,12 @@ class Forward:
         return result
 
     def _looped(self, op: Op, node: Node, given: list[Any], kept: tuple[Any, ...]) -> Any:
-        """One tangent of the batch after the other, for a rule that takes one."""
+        """One tangent of the batch after the other, for a rule that takes one.
+
+        Many go at once, against the sweep of a rule of reverse mode that takes a batch.
+        """
+        if self.count >= MANY and node.dtype is not None and op.turns_batches(given):
+            return self._turned(op, node, given, kept)
         walk = Forward(record=self.record)
         walk.current, walk.last_use, walk.like = self.current, self.last_use, self.like
         rows = [
@@ -117,6 +141,18 @@ class Forward:
                 for row in zip(*rows, strict=True)
             )
         return backend.stack([spread(row, node) for row in rows])
+
+    def _turned(self, op: Op, node: Node, given: list[Any], kept: tuple[Any, ...]) -> Any:
+        """The sum over the operands of what `transposed` gives for the whole batch."""
+        total = None
+        for slot, tangent in enumerate(given):
+            if tangent is not None:
+                part = self.transposed(op, node, slot, tangent, kept)
+                if part is not None:
+                    total = part if total is None else total + part
+        if total is None:
+            total = backend.zeros(self.like, (self.count, *node.shape), node.dtype)
+        return total
 
     # -- what operations call ------------------------------------------------------------------
     def aligned(self, tangent: Any, parent: Node, node: Node) -> Any:
@@ -135,8 +171,10 @@ class Forward:
     def take(self, tangent: Any, index: Any) -> Any:
         """``tangent[index]``, a copy if later writes could change it."""
         if self.batch:
-            parts = [tangent[i][index] for i in range(self.count)]
-            return backend.stack(parts)
+            whole = _of_rows(index)
+            if whole is None:
+                return backend.stack([tangent[i][index] for i in range(self.count)])
+            index = whole
         part = tangent[index]
         return part.copy() if hasattr(part, "copy") and not backend.is_scalar(part) else part
 
@@ -193,7 +231,8 @@ class Forward:
         order, older = collect([back._node], floor)
         ids = {r.id for r in roots if r is not None}
         record = self.record or bool(older) or type(tangent) is GradArray
-        walk = Backward(record=record, active=depending(order, ids) if older else None)
+        active = depending(order, ids) if older else None
+        walk = Backward(record=record, active=active, batch=self.batch)
         walk.run(order, [(back._node, tangent)], retain=record)
         parts = [
             None if d is None else walk.leaves.get(d._node.id, (None, None))[1]  # type: ignore[union-attr]

@@ -242,6 +242,11 @@ class General(Op):
             forward is not None for forward, flag in zip(self.forwards, given, strict=True) if flag
         )
 
+    def turns_batches(self, tangents: list[Any]) -> bool:
+        """See `Op.turns_batches`; a sequence of arrays has one rule for all and is left out."""
+        moved = [i for i, t in enumerate(tangents) if t is not None]
+        return self.batched and moved[-1] < len(self.arrays) and all(self.backs[i] for i in moved)
+
     def _push_linear(
         self, like: Any, node: Node, tangents: list[Any], kept: tuple[Any, ...]
     ) -> Any:

@@ -58,6 +58,10 @@ class Op:
         """Whether `push` takes tangents with a leading batch axis."""
         return True
 
+    def turns_batches(self, tangents: list[Any]) -> bool:
+        """Whether the rules of reverse mode of the operands that move take a batch."""
+        return False
+
     def weight(self, g: Any) -> int:
         """How many entries a node keeps, roughly, for a cotangent `g`."""
         return 0

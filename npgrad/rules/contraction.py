@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from npgrad.primitives import primitive
-from npgrad.rules.indexing import as_array, each_row, into, positive_axis
+from npgrad.rules.indexing import as_array, into, positive_axis
 from npgrad.rules.matmul import conj, last
 from npgrad.table import bilinear, composed, reverse
 
@@ -139,8 +139,12 @@ reverse(
         "b": lambda g, a, shape: (g[..., None] * np.ravel(a)).reshape(g.shape + shape),
     },
     {
-        "a": lambda g, b, shape: each_row(lambda row: np.vdot(row, b), g, shape),
-        "b": lambda g, a, shape: each_row(lambda row: np.vdot(a, row), g, shape),
+        "a": lambda g, b, shape: (
+            conj(g).reshape((*g.shape[: g.ndim - len(shape)], -1)) @ np.ravel(b)
+        ),
+        "b": lambda g, a, shape: (
+            g.reshape((*g.shape[: g.ndim - len(shape)], -1)) @ conj(np.ravel(a))
+        ),
     },
     signature="a, b, /",
     holomorphic=False,

@@ -124,22 +124,40 @@ def matmul_right_axes(g: Array, x1: Array, shape: Shape, axes: Any) -> Array:
     return with_axes(matmul_right, g, x1, shape, axes, 1)
 
 
-def axes_keyword(axes: Any) -> dict[str, Any]:
-    """``axes=``, if it was given."""
-    return {} if absent(axes) else {"axes": axes}
+def spaced(g: Array, shape: Shape, core: int, other: Array, its_core: int) -> Array:
+    """A batch of tangents of `shape` that broadcasts against `other` as one of them would.
+
+    Axes of length one go behind the batch where `other` has more axes beside its core ones.
+    """
+    missing = (other.ndim - its_core) - (len(shape) - core)
+    if g.ndim == len(shape) or missing <= 0:
+        return g
+    return g.reshape((g.shape[0], *(1,) * missing, *shape))
 
 
-def gufunc(function: Any, left: Any, right: Any, *, holomorphic: bool = True) -> Rule:
+def gufunc(
+    function: Any,
+    left: Any,
+    right: Any,
+    push_left: Any,
+    push_right: Any,
+    *,
+    holomorphic: bool = True,
+) -> Rule:
     """Decide a product that takes ``axes=``, which must not be passed on when it was left out."""
     return reverse(
         function,
         {"x1": left, "x2": right},
         {
-            "x1": lambda g, x2, shape, axes: each_row(
-                lambda row: function(row, x2, **axes_keyword(axes)), g, shape
+            "x1": lambda g, x2, shape, axes: (
+                push_left(g, x2, shape)
+                if absent(axes)
+                else each_row(lambda row: function(row, x2, axes=axes), g, shape)
             ),
-            "x2": lambda g, x1, shape, axes: each_row(
-                lambda row: function(x1, row, **axes_keyword(axes)), g, shape
+            "x2": lambda g, x1, shape, axes: (
+                push_right(g, x1, shape)
+                if absent(axes)
+                else each_row(lambda row: function(x1, row, axes=axes), g, shape)
             ),
         },
         signature=f"x1, x2, /, out=None, *, axes=no_value, {UFUNC_KEYWORDS}",
@@ -149,13 +167,32 @@ def gufunc(function: Any, left: Any, right: Any, *, holomorphic: bool = True) ->
     )
 
 
+def push_left(g: Array, x2: Array, shape: Shape) -> Array:
+    """``g @ x2`` for one tangent of `shape`, or for a batch of them."""
+    missing = x2.ndim - max(len(shape), 2)
+    if g.ndim == len(shape) or missing <= 0:
+        return g @ x2
+    if len(shape) == 1:
+        return (g.reshape((g.shape[0], *(1,) * missing, 1, *shape)) @ x2)[..., 0, :]
+    return g.reshape((g.shape[0], *(1,) * missing, *shape)) @ x2
+
+
+def push_right(g: Array, x1: Array, shape: Shape) -> Array:
+    """``x1 @ g`` for one tangent of `shape`, or for a batch of them."""
+    if g.ndim == len(shape):
+        return x1 @ g
+    if len(shape) == 1:
+        if x1.ndim == 1:
+            return g @ x1
+        return (g @ x1.reshape(-1, shape[0]).T).reshape((g.shape[0], *x1.shape[:-1]))
+    missing = x1.ndim - len(shape)
+    return x1 @ (g.reshape((g.shape[0], *(1,) * missing, *shape)) if missing > 0 else g)
+
+
 of_two(
-    gufunc(np.matmul, matmul_left_axes, matmul_right_axes),
+    gufunc(np.matmul, matmul_left_axes, matmul_right_axes, push_left, push_right),
     {"x1": matmul_left, "x2": matmul_right},
-    {
-        "x1": lambda g, x2, shape: each_row(lambda row: row @ x2, g, shape),
-        "x2": lambda g, x1, shape: each_row(lambda row: x1 @ row, g, shape),
-    },
+    {"x1": push_left, "x2": push_right},
 )
 composed(np.linalg.matmul)
 
@@ -195,11 +232,11 @@ reverse(
         ),
     },
     {
-        "x1": lambda g, x2, shape, axes, axis, keepdims: each_row(
-            lambda row: np.vecdot(row, x2, **vecdot_keywords(axes, axis, keepdims)), g, shape
+        "x1": lambda g, x2, shape, axes, axis, keepdims: push_vecdot(
+            g, x2, shape, axes, axis, keepdims, lambda row, other, **k: np.vecdot(row, other, **k)
         ),
-        "x2": lambda g, x1, shape, axes, axis, keepdims: each_row(
-            lambda row: np.vecdot(x1, row, **vecdot_keywords(axes, axis, keepdims)), g, shape
+        "x2": lambda g, x1, shape, axes, axis, keepdims: push_vecdot(
+            g, x1, shape, axes, axis, keepdims, lambda row, other, **k: np.vecdot(other, row, **k)
         ),
     },
     signature=(
@@ -209,6 +246,16 @@ reverse(
     holomorphic=False,
     batched=True,
 )
+
+
+def push_vecdot(
+    g: Array, other: Array, shape: Shape, axes: Any, axis: Any, keepdims: bool, product: Any
+) -> Array:
+    """``product(g, other)`` for one tangent of `shape`, or for a batch of them."""
+    keywords = vecdot_keywords(axes, axis, keepdims)
+    if absent(axes) and (absent(axis) or axis == -1):
+        return product(spaced(g, shape, 1, other, 1), other, **keywords)
+    return each_row(lambda row: product(row, other, **keywords), g, shape)
 
 
 def vecdot_keywords(axes: Any, axis: Any, keepdims: bool) -> dict[str, Any]:
@@ -241,7 +288,13 @@ if hasattr(np, "matvec"):  # NumPy 2.2
             lambda g, x1, shape: np.matvec(x1.swapaxes(-1, -2), g), g, x1, shape, axes, 1
         )
 
-    gufunc(np.matvec, matvec_left, matvec_right)
+    gufunc(
+        np.matvec,
+        matvec_left,
+        matvec_right,
+        lambda g, x2, shape: np.matvec(spaced(g, shape, 2, x2, 1), x2),
+        lambda g, x1, shape: np.matvec(x1, spaced(g, shape, 1, x1, 2)),
+    )
 
     # A conjugated vector (n) times a matrix (n, m).
     def vecmat_left(g: Array, x2: Array, shape: Shape, axes: Any) -> Array:
@@ -256,4 +309,11 @@ if hasattr(np, "matvec"):  # NumPy 2.2
             return outer_last(x1, g)
         return with_axes(lambda g, x1, shape: outer_last(x1, g), g, x1, shape, axes, 1)
 
-    gufunc(np.vecmat, vecmat_left, vecmat_right, holomorphic=False)
+    gufunc(
+        np.vecmat,
+        vecmat_left,
+        vecmat_right,
+        lambda g, x2, shape: np.vecmat(spaced(g, shape, 1, x2, 2), x2),
+        lambda g, x1, shape: np.vecmat(x1, spaced(g, shape, 2, x1, 1)),
+        holomorphic=False,
+    )
