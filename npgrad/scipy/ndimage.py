@@ -1,7 +1,8 @@
 """``scipy.ndimage``: the linear filters; other names are SciPy's.
 
 A recorded image is continued beyond its border with ``np.pad``, which knows its transpose, and
-summed with the weights, shift by shift.
+summed with the weights, shift by shift. An image of integers, whose result SciPy rounds to integers,
+is refused where its weights are recorded.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.ndimage as original
 
+from ..errors import NoDerivative
 from ._declare import array_of, is_recorded, refuse, stand_in
 
 Array = Any
@@ -62,6 +64,18 @@ def _no_output(name: str, output: Any) -> None:
         raise refuse(f"ndimage.{name}", "with output=")
 
 
+def _image(name: str, input: Any) -> Array:
+    """The image; one of integers is refused, because SciPy rounds what comes out of it."""
+    x = array_of(input)
+    if x.dtype.kind not in "fc":
+        raise NoDerivative(
+            f"npgrad: npgrad.scipy.ndimage.{name} of an image of {x.dtype}: SciPy rounds the "
+            "result to that dtype, and a rounded result has no derivative. Give it the image as "
+            "floats: image.astype(float)."
+        )
+    return x
+
+
 def _padded(x: Array, axis: int, before: int, after: int, mode: str, cval: Any) -> Array:
     if before == after == 0:
         return x
@@ -97,7 +111,7 @@ def _weights(value: Any, x: Array) -> Array:
     """Weights in the precision of the image; recorded ones as they are."""
     if is_recorded(value):
         return array_of(value)
-    return np.asarray(value).astype(x.dtype if x.dtype.kind in "fc" else np.float64)
+    return np.asarray(value).astype(x.dtype)
 
 
 @stand_in(original.correlate1d)
@@ -107,7 +121,7 @@ def correlate1d(
 ) -> Any:  # fmt: skip
     """SciPy's ``correlate1d``."""
     _no_output("correlate1d", output)
-    x = array_of(input)
+    x = _image("correlate1d", input)
     return _along(x, _weights(weights, x), axis % x.ndim, mode, cval, origin)
 
 
@@ -137,7 +151,7 @@ def correlate(
     array([3., 4., 0.])
     """
     _no_output("correlate", output)
-    x = array_of(input)
+    x = _image("correlate", input)
     w = _weights(weights, x)
     which = _axes_of(x, axes)
     if w.ndim != len(which):
@@ -175,7 +189,7 @@ def uniform_filter(
 ) -> Any:  # fmt: skip
     """SciPy's ``uniform_filter``: the mean over a window."""
     _no_output("uniform_filter", output)
-    x = array_of(input)
+    x = _image("uniform_filter", input)
     which = _axes_of(x, axes)
     lists = [_listed(value, which) for value in (size, mode, origin)]
     for axis, count, kind, shift in zip(which, *lists, strict=True):
@@ -208,7 +222,7 @@ def gaussian_filter(
     How many weights there are (``truncate * sigma``, rounded) counts as constant.
     """
     _no_output("gaussian_filter", output)
-    x = array_of(input)
+    x = _image("gaussian_filter", input)
     which = _axes_of(x, axes)
     sigmas = [sigma] * len(which) if np.ndim(sigma) == 0 else [sigma[i] for i in range(len(which))]
     lists = [_listed(value, which) for value in (order, mode, radius)]

@@ -229,3 +229,26 @@ def test_plain_splines_at_recorded_points():
         npgrad.grad(lambda y: interpolate.CubicSpline(KNOTS, y * 0, bc_type="periodic")(1.0))(
             VALUES
         )
+
+
+ROUNDED = {
+    "correlate": lambda x, w: ndimage.correlate(x, w),
+    "convolve": lambda x, w: ndimage.convolve(x, w),
+    "correlate1d": lambda x, w: ndimage.correlate1d(x, w[0]),
+    "convolve1d": lambda x, w: ndimage.convolve1d(x, w[0]),
+    "uniform_filter": lambda x, w: ndimage.uniform_filter(x, cval=w[0, 0]),
+    "gaussian_filter": lambda x, w: ndimage.gaussian_filter(x, 1 + w[0, 0] ** 2),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.uint8, bool])
+@pytest.mark.parametrize("name", ROUNDED)
+def test_an_image_of_integers_is_refused(name, dtype):
+    x = np.arange(16).reshape(4, 4).astype(dtype)
+    w = np.full((3, 3), 0.3)
+    assert ROUNDED[name](x, w).dtype == dtype  # SciPy rounds
+    message = rf"ndimage\.\w+ of an image of {np.dtype(dtype)}: SciPy rounds .*astype\(float\)"
+    with pytest.raises(npgrad.errors.NoDerivative, match=message):
+        npgrad.grad(lambda w: np.sum(ROUNDED[name](x, w)))(w)
+    value = npgrad.vjp(lambda w: ROUNDED[name](x.astype(float), w), w)[0]
+    np.testing.assert_allclose(value, ROUNDED[name](x.astype(float), w), rtol=1e-13)
