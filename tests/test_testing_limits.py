@@ -147,3 +147,61 @@ def test_a_chunk_is_a_whole_number(make):
     with pytest.raises(ValueError, match="chunk is a positive"):
         make(np.sin, chunk=-1)
     make(np.sin, chunk=np.int64(2))
+
+
+def faulty(f, slope, factor):
+    """`f` as an operation whose rule is wrong by `factor`."""
+    rule = npgrad.primitive(lambda x: f(x))
+    rule.defvjp(lambda ans, x: lambda g: g * slope(x) * factor)
+    rule.defjvp(lambda g, ans, x: g * slope(x) * factor)
+    return rule
+
+
+@pytest.mark.parametrize("modes", [("rev",), ("fwd",)])
+@pytest.mark.parametrize("scale", [1e-200, 1e-30, 1e-10, 1.0, 1e10, 1e30, 1e200])
+def test_a_rule_is_checked_at_every_scale(scale, modes):
+    x = np.array([0.3, 1.2, -0.7])
+    f, slope = lambda x: scale * np.sin(x), lambda x: scale * np.cos(x)
+    check_grads(faulty(f, slope, 1.0), (x,), modes=modes)
+    with pytest.raises(AssertionError, match="npgrad gives"):
+        check_grads(faulty(f, slope, 1.01), (x,), order=1, modes=modes)
+    inner = lambda x: np.sin(x / scale)
+    check_grads(faulty(inner, lambda x: np.cos(x / scale) / scale, 1.0), (x * scale,), 1, modes)
+    with pytest.raises(AssertionError, match="npgrad gives"):
+        wrong = faulty(inner, lambda x: np.cos(x / scale) / scale, 1.01)
+        check_grads(wrong, (x * scale,), 1, modes)
+
+
+@pytest.mark.parametrize("small", [1e-8, 1e-4, 1e4, 1e8])
+def test_a_small_part_is_seen_beside_a_large_one(small):
+    """Of two arguments, two outputs, two entries: one contributes next to nothing."""
+    x, y = np.array([0.3, 1.2]), np.array([0.8, -0.4])
+    wrong = faulty(np.sin, np.cos, 1.01)
+    for f in (
+        lambda x, y: np.sum(np.exp(x)) + small * np.sum(wrong(y)),
+        lambda x, y: (np.exp(x), small * wrong(y)),
+    ):
+        with pytest.raises(AssertionError, match="npgrad gives"):
+            check_grads(f, (x, y), order=1)
+    scales = np.array([1.0, 1.0, small])
+    entries = faulty(lambda x: scales * np.sin(x), lambda x: scales * np.cos(x), [1, 1, 1.01])
+    with pytest.raises(AssertionError, match="npgrad gives"):
+        check_grads(lambda x: np.sum(entries(x)), (np.array([0.3, 0.4, 0.5]),), order=1)
+
+
+def test_a_missing_part_is_seen_beside_a_large_one():
+    cut = lambda x: np.sum(np.exp(x[:2])) + 1e-7 * np.sin(npgrad.value(x)[2])
+    with pytest.raises(AssertionError, match="npgrad gives"):
+        check_grads(cut, (np.array([0.3, 0.4, 0.5]),), order=1)
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
+@pytest.mark.parametrize("seed", range(5))
+def test_rounding_is_no_fault(scale, seed):
+    """At an optimum, beside a large constant, and where nothing depends on the argument."""
+    check_grads(lambda x: scale * np.sum((x - 0.3) ** 4), (np.full(3, 0.3),), seed=seed)
+    check_grads(lambda x: scale * (1e6 + np.sum(np.sin(x))), (np.full(3, 0.3),), seed=seed)
+    check_grads(lambda x: scale * np.cos(x), (np.zeros(3),), seed=seed)
+    check_grads(lambda x, y: scale * (x * 0 + np.exp(y)), (np.ones(3), np.zeros(3)), seed=seed)
+    check_grads(lambda x: scale * (x - x), (np.full(3, 0.3),), seed=seed)
+    check_grads(lambda x: np.sum(x * [1e-9, 1.0, 1e9]), (np.full(3, 0.3),), seed=seed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from npgrad.errors import NotDifferentiable
 from npgrad.graph import backend
-from npgrad.testing.differences import Function, directional
+from npgrad.testing.differences import Estimate, Function, directional
 from npgrad.testing.handwritten import as_args
 from npgrad.transforms.forward import jvp
 from npgrad.transforms.grad import vjp
@@ -47,9 +48,10 @@ def check_grads(
     modes : sequence of str
         ``"rev"`` (vjp) and ``"fwd"`` (jvp); for a higher order every combination.
     rtol, atol : float, optional
-        By default 1e-6 and 1e-8 in double precision, 1e-3 and 1e-4 in single, 1e-2 and 1e-3 in
-        half. The differences are those of `f` in double precision, where it computes so for such
-        arguments.
+        Both relative: allowed is ``rtol`` of the derivative along the direction and ``atol`` of the
+        length of the gradient times that of the direction, here or at a point beside. By default
+        1e-6 and 1e-8 in double precision, 1e-3 and 1e-4 in single, 1e-2 and 1e-3 in half. The
+        differences are those of `f` in double precision, where it computes so for such arguments.
     samples : int
         How many random directions, at least one.
     seed : int, optional
@@ -112,18 +114,97 @@ def _inexact(part: Any) -> bool:
     )
 
 
-def _random(rng: np.random.Generator, like: Any) -> Any:
-    """A random direction of the shape and dtype of `like`."""
+def _random(rng: np.random.Generator, like: Any, size: float) -> Any:
+    """A random direction of the shape and dtype of `like`, of that size."""
     shape, dtype = backend.describe(like)
     made = rng.standard_normal(shape)
     if dtype.kind == "c":
         made = made + 1j * rng.standard_normal(shape)
-    return np.asarray(made).astype(dtype)[()]
+    return np.asarray(size * made).astype(dtype)[()]
+
+
+def _largest(x: Any) -> float:
+    """The largest finite entry."""
+    sizes = np.abs(np.asarray(value(x)))
+    return float(np.max(sizes[np.isfinite(sizes)], initial=0.0))
 
 
 def _inner(us: Sequence[Any], vs: Sequence[Any]) -> float:
     """``Re <u, v>``, summed over the arrays."""
     return float(sum(np.sum(np.real(np.conj(u) * v)) for u, v in zip(us, vs, strict=True)))
+
+
+def _length(us: Sequence[Any]) -> float:
+    """The Euclidean length of all entries together."""
+    largest = max(map(_largest, us), default=0.0)
+    if not largest:
+        return 0.0
+    parts = [np.abs(np.asarray(value(u))) / largest for u in us]
+    return largest * math.sqrt(sum(float(np.sum(part * part)) for part in parts))
+
+
+def _balanced(gradients: Sequence[Any], vs: Sequence[Any], eps: float) -> list[Any] | None:
+    """`vs` shortened where an entry contributes most, so that small ones are seen beside it.
+
+    None where the contributions are within a factor of a hundred. What would drown in the rounding
+    of the function is left aside.
+    """
+    parts = [np.abs(np.asarray(g * v)) for g, v in zip(gradients, vs, strict=True)]
+    every = np.concatenate([part.ravel() for part in parts])
+    every = every[np.isfinite(every) & (every > 0)]
+    if not every.size:
+        return None
+    least = max(float(every.min()), float(every.max()) * eps ** (1 / 3))
+    if least * 100 > every.max():
+        return None
+    return [
+        (v * np.minimum(1.0, least / np.maximum(part, least))).astype(np.asarray(v).dtype)[()]
+        for v, part in zip(vs, parts, strict=True)
+    ]
+
+
+class _Comparison:
+    """The derivatives of one function along `us` and `vs` beside differences."""
+
+    def __init__(self, f: Function, xs: Sequence[Any], us: Any, rtol: float, atol: float) -> None:
+        self.f = f
+        self.xs = xs
+        self.us = us
+        self.rtol = rtol
+        self.atol = atol
+
+    def estimate(self, vs: Sequence[Any]) -> Estimate:
+        """By differences."""
+
+        def along(*ys: Any) -> Any:
+            return np.float64(_inner(self.us, [value(out) for out in self.f(*ys)]))
+
+        def rounding(*ys: Any) -> tuple[float, float]:
+            pairs = list(zip(self.us, [value(out) for out in self.f(*ys)], strict=True))
+            eps = max(float(np.finfo(backend.describe(out)[1]).eps) for _, out in pairs)
+            return eps, eps * float(sum(np.sum(np.abs(u) * np.abs(out)) for u, out in pairs))
+
+        return directional(along, self.xs, vs, rounding=rounding)
+
+    def problem(self, name: str, found: float, wanted: Estimate, size: Any, vs: Any) -> str:
+        """What is wrong with `found`; ``size(xs)`` is the length of the gradient at a point."""
+        off = abs(found - wanted.value)
+        close = allowed = self.rtol * abs(wanted.value) + 10 * wanted.error
+        for move in (None, lambda x: x, _moved):
+            if move is not None:
+                allowed = close + self.atol * size([move(x) for x in self.xs], vs)
+            if off <= allowed:
+                return ""
+        return (
+            f"{name}: npgrad gives {found:.10g} along a random direction, finite differences "
+            f"{wanted.value:.10g} +- {wanted.error:.1g} (off by {off:.3g}, allowed {allowed:.3g})"
+        )
+
+
+def _moved(x: Any) -> Any:
+    """A point beside `x`: the gradient is seldom zero at both."""
+    x = np.asarray(x)
+    return (x + 0.01 * np.maximum(np.abs(x), 0.1)).astype(x.dtype)[()]
 
 
 def _check(
@@ -135,35 +216,50 @@ def _check(
         outs = [value(out) for out in f(*xs)]
     if not outs:
         return f"{path or 'f'} has no floating output"
-    vs = [_random(rng, x) for x in xs]
-    us = [_random(rng, out) for out in outs]
-    estimate = directional(lambda *ys: np.float64(_inner(us, [value(o) for o in f(*ys)])), xs, vs)
-    allowed = atol + rtol * abs(estimate.value) + 10 * estimate.error
-    if not np.isfinite(allowed):
+    # sizes that make all arguments, and all outputs, count
+    vs = [_random(rng, x, max(_largest(x), 0.1)) for x in xs]
+    us = [_random(rng, out, 1 / (_largest(out) or 1.0)) for out in outs]
+    comparison = _Comparison(f, xs, us, rtol, atol)
+    directions = [(vs, comparison.estimate(vs))]
+    if not all(map(math.isfinite, directions[0][1])):
         return f"{path or 'f'}: finite differences found no derivative (nan or inf near the point)"
     for mode in modes:
         name = f"{path}{mode}"
         if mode == "rev":
-            _, pull = vjp(f, *xs)
-            gradients = pull(us)
+            gradients = vjp(f, *xs)[1](us)
             for k, (g, x) in enumerate(zip(gradients, xs, strict=True)):
                 if backend.describe(g) != backend.describe(x):
                     return (
                         f"{name}: the gradient of array {k} is {backend.describe(g)}, the array "
                         f"{backend.describe(x)}"
                     )
-            found = _inner(gradients, vs)
+            eps = max(float(np.finfo(backend.describe(out)[1]).eps) for out in outs)
+            balanced = _balanced(gradients, vs, eps)
+            if balanced is not None and len(directions) == 1:
+                directions.append((balanced, comparison.estimate(balanced)))
+            for along, estimate in directions:
+                problem = comparison.problem(
+                    name,
+                    _inner(gradients, along),
+                    estimate,
+                    lambda ys, along: _length(vjp(f, *ys)[1](us)) * _length(along),
+                    along,
+                )
+                if problem:
+                    return problem
             derivative: Function = lambda *ys: list(vjp(f, *ys)[1](us))  # noqa: E731
         else:
-            _, tangents = jvp(f, tuple(xs), tuple(vs))
-            found = _inner(us, tangents)
+            for along, estimate in directions:
+                problem = comparison.problem(
+                    name,
+                    _inner(us, jvp(f, tuple(xs), tuple(along))[1]),
+                    estimate,
+                    lambda ys, along: _length(jvp(f, tuple(ys), tuple(along))[1]) * _length(us),
+                    along,
+                )
+                if problem:
+                    return problem
             derivative = lambda *ys: list(jvp(f, tuple(ys), tuple(vs))[1])  # noqa: E731
-        if not abs(found - estimate.value) <= allowed:
-            return (
-                f"{name}: npgrad gives {found:.10g} along a random direction, finite differences "
-                f"{estimate.value:.10g} +- {estimate.error:.1g} (off by "
-                f"{abs(found - estimate.value):.3g}, allowed {allowed:.3g})"
-            )
         if order > 1:
             problem = _check(derivative, xs, order - 1, modes, rng, rtol, atol, f"{name} of ")
             if problem:

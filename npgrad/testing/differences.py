@@ -33,6 +33,7 @@ def _careful(
     no error at all where both values round to the same.
     """
     best = _extrapolated(difference, h, levels)
+    best = Estimate(best.value, best.error + 4 * noise / h)
     for step in (h / 2**levels, h / 4**levels, nearest):
         if best.error <= 1e-7 * _size(best):
             break
@@ -106,13 +107,21 @@ def _wide(x: Any) -> Any:
 
 
 def directional(
-    f: Function, xs: Sequence[Any], vs: Sequence[Any], levels: int = LEVELS
+    f: Function,
+    xs: Sequence[Any],
+    vs: Sequence[Any],
+    levels: int = LEVELS,
+    rounding: Callable[..., tuple[float, float]] | None = None,
 ) -> Estimate:
-    """The derivative of ``f(*xs)``, one array, along the direction `vs`, by differences."""
+    """The derivative of ``f(*xs)``, one array, along the direction `vs`, by differences.
+
+    ``rounding(*xs)`` gives the precision that `f` computes in and the rounding of its value there;
+    by default those of the value's own dtype.
+    """
     xs = [_wide(x) for x in xs]
     with np.errstate(all="ignore"):
-        here = f(*xs)
-        eps = _eps(here)
+        here = f(*xs) if rounding is None else None
+        eps, noise = (_eps(here), _noise(here)) if rounding is None else rounding(*xs)
         h = min(_step(x, v, eps) for x, v in zip(xs, vs, strict=True))
         nearest = min(_step(x, v, eps, 0.0) for x, v in zip(xs, vs, strict=True))
 
@@ -121,7 +130,7 @@ def directional(
             behind = f(*(x - t * v for x, v in zip(xs, vs, strict=True)))
             return (np.asarray(ahead) - np.asarray(behind)) / (2 * t)
 
-        return _careful(difference, h, nearest, _noise(here), levels)
+        return _careful(difference, h, nearest, noise, levels)
 
 
 def differentiated(args: Sequence[Any], argnums: Argnums) -> tuple[tuple[int, ...], bool]:
