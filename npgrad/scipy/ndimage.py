@@ -1,8 +1,8 @@
 """``scipy.ndimage``: the linear filters; other names are SciPy's.
 
 A recorded image is continued beyond its border with ``np.pad``, which knows its transpose, and
-summed with the weights, shift by shift. An image of integers, whose result SciPy rounds to integers,
-is refused where its weights are recorded.
+summed with the weights, shift by shift. An image of integers, whose result SciPy rounds to
+integers, is refused where its weights are recorded.
 """
 
 from __future__ import annotations
