@@ -35,8 +35,6 @@ SAME = [
     "argpartition",
     "argsort",
     "clip",
-    "conj",
-    "conjugate",
     "cumprod",
     "cumsum",
     "diagonal",
@@ -91,6 +89,13 @@ def _transpose(self: GradArray, *axes: Any) -> Any:
 def _compress(self: GradArray, condition: Any, axis: Any = None, out: Any = None) -> Any:
     """As `numpy.compress`."""
     return call(_decided(np.compress), (condition, self, axis, out), {}, _frame(1))
+
+
+def _conj(self: GradArray, *args: Any, **kwargs: Any) -> Any:
+    """As `numpy.conjugate`; a real array itself, as NumPy's method returns it."""
+    if self.dtype.kind != "c" and not args and not kwargs:
+        return self
+    return call(_decided(np.conjugate), (self, *args), kwargs, _frame(1))
 
 
 def _flatten(self: GradArray, order: str = "C") -> Any:
@@ -266,7 +271,9 @@ class Flat:
         return iter(np.ravel(self._of))
 
     def __getitem__(self, index: Any) -> Any:
-        return np.ravel(self._of)[index]
+        """A copy, of a slice too: NumPy's flat iterator has no views."""
+        part = np.ravel(self._of)[index]
+        return part.copy() if np.ndim(part) else part
 
     def __setitem__(self, index: Any, value: Any) -> None:
         size, shape = self._of.size, self._of.shape
@@ -334,6 +341,8 @@ def install() -> None:
         ("reshape", _reshape),
         ("transpose", _transpose),
         ("compress", _compress),
+        ("conj", _conj),
+        ("conjugate", _conj),
         ("flatten", _flatten),
         ("copy", _copy),
         ("astype", _astype),

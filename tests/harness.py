@@ -33,6 +33,7 @@ from npgrad.table import Rule, all_rules
 from tests.samples.core import Sample, Special
 
 STEP = 1e-4
+FEW = 6  # entries of an argument whose second derivatives are looked at one by one
 ROWS = 24  # at most so many rows of a jacobian are compared
 COMPLEX = {"float32": "complex64", "float64": "complex128", "longdouble": "clongdouble"}
 
@@ -504,6 +505,44 @@ def check_batched(sample: Sample) -> None:
             close(where % "jacfwd", npgrad.jacfwd(of_one)(x), want, allowed)
             with mock.patch.object(forward, "MANY", 1):  # by the rules of reverse mode
                 close(where % "jacfwd, turned", npgrad.jacfwd(of_one)(x), want, allowed)
+
+
+def check_nested_batches(sample: Sample) -> None:
+    """A jacobian of a jacobian, whose sweeps have a batch each, equals one sweep after the other.
+
+    Of two entries of a small real result, so that batches and arrays differ in shape.
+    """
+    args, f = arguments(sample), function(sample)
+    rng = generator(sample, "nested batches")
+    outputs = leaves(f(*args))
+    for which, k in np.ndindex(len(outputs), len(args)):
+        x, size = args[k], outputs[which].size
+        kinds = x.dtype.kind + outputs[which].dtype.kind
+        if kinds != "ff" or not 0 < x.size <= FEW or not 0 < size <= 100:
+            continue
+        entries = np.sort(rng.choice(size, min(2, size), False))
+
+        def of_two(x: Any, k: int = k, which: int = which, entries: Any = entries) -> Any:
+            return np.ravel(leaves(f(*args[:k], x, *args[k + 1 :]))[which])[entries]
+
+        def row(i: int, hot: Any, x: Any = x, of_two: Callable[..., Any] = of_two) -> Any:
+            first = npgrad.grad(lambda z: of_two(z)[i])
+            return npgrad.grad(lambda z: np.sum(hot * first(z)))(x)
+
+        try:
+            largest = np.max(np.abs(npgrad.jacrev(of_two)(x)))
+            spots = list(np.ndindex(x.shape))
+            want = np.stack([row(i, one_hot(x, j)) for i in range(entries.size) for j in spots])
+        except (npgrad.errors.InPlaceError, npgrad.errors.GradientLost):
+            continue  # NumPy does not dispatch on this argument alone, so it is refused
+        want = want.reshape(entries.shape + x.shape + x.shape)
+        allowed = max(1e-9, sample.tol * 1e-3) * (float(np.max(np.abs(want))) + largest)
+        where = f"{sample.name}: %s of output {which} by {k}"
+        reverse, forward = npgrad.jacrev, npgrad.jacfwd
+        close(where % "reverse over reverse", reverse(reverse(of_two))(x), want, allowed)
+        if sample.forward:
+            close(where % "forward over reverse", forward(reverse(of_two))(x), want, allowed)
+            close(where % "forward over forward", forward(forward(of_two))(x), want, allowed)
 
 
 def one_hot(y: Any, index: tuple[int, ...]) -> Any:

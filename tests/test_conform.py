@@ -19,6 +19,7 @@ from tests.harness import (
     check_conforms,
     check_empty,
     check_layout,
+    check_nested_batches,
     check_precision,
     close,
     function,
@@ -98,6 +99,12 @@ def real(sample: Sample) -> bool:
 @pytest.mark.parametrize("sample", parameters([s for s in SAMPLES if s.batched and real(s)]))
 def test_jacobian_equals_single_pulls(sample: Sample) -> None:
     check_batched(sample)
+
+
+@pytest.mark.parametrize("sample", parameters([s for s in SAMPLES if s.order >= 2]))
+def test_jacobian_of_a_jacobian(sample: Sample) -> None:
+    with quiet():
+        check_nested_batches(sample)
 
 
 # ------------------------------------------------------- shapes that hypothesis makes up

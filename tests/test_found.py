@@ -570,3 +570,22 @@ def test_a_quantile_whose_place_is_rounded_keeps_its_gradient(dtype: str) -> Non
             for kind in (float, np.float32):
                 gradient = npgrad.grad(np.quantile)(a, kind(q))
                 assert abs(float(gradient.sum()) - 1) < 1e-5
+
+
+def test_second_derivatives_of_a_mean_of_unequal_numbers() -> None:
+    """Of agm(a, b) at (1, 1e-12), by mpmath 1.3 with 50 digits."""
+    special = pytest.importorskip("scipy.special")
+    hessian = npgrad.hessian(lambda x: special.agm(x[0], x[1]))(np.array([1.0, 1e-12]))
+    np.testing.assert_allclose(hessian[0, 0], -0.0017369622376408177, rtol=1e-12)
+
+
+def test_a_slope_of_tanh_takes_batches_of_its_two_arguments() -> None:
+    """Off the diagonal of an elementwise function's Hessian stands 0; it was the diagonal."""
+    x = np.array([0.5, 1.0, 1.5])
+    want = np.diag(-2 * np.tanh(x) / np.cosh(x) ** 2)
+    for outer in (npgrad.jacfwd, npgrad.jacrev):
+        for inner in (npgrad.jacfwd, npgrad.jacrev):
+            got = outer(inner(lambda x: np.sum(np.tanh(x))))(x)
+            np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-15)
+    squares = npgrad.jacfwd(npgrad.jacrev(lambda x: np.sum(np.tanh(x) ** 2)), chunk=3)(np.ones(4))
+    assert squares.shape == (4, 4)

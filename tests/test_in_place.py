@@ -556,3 +556,54 @@ def test_random_view_chains_agree_with_numpy() -> None:
         np.testing.assert_allclose(gradient, expected, rtol=1e-5, atol=1e-6)
         t = np.cos(np.arange(24.0))
         np.testing.assert_allclose(npgrad.jvp(f, (x,), (t,))[1], gradient @ t, rtol=1e-9)
+
+
+COPIES: dict[str, Any] = {
+    "flatten": lambda y: y.flatten(),
+    "meshgrid": lambda y: np.meshgrid(y)[0],
+    "broadcast and copy": lambda y: np.broadcast_to(y, (1, y.size)).copy()[0],
+    "asfortranarray": lambda y: np.asfortranarray(y[None] * 1)[0],
+    "copy": lambda y: y.copy(),
+    "flat slice": lambda y: y.flat[:],
+    "conjugate": lambda y: np.conjugate(y),
+    "where": lambda y: np.where(True, y, 0),
+}
+SHARED: dict[str, Any] = {
+    "asarray": lambda y: np.asarray(y),
+    "conj": lambda y: y.conj(),
+    "no differences": lambda y: np.diff(y, n=0),
+    "ravel": lambda y: np.ravel(y),
+    "real": lambda y: y.real,
+    "slice": lambda y: y[:],
+}
+
+
+@pytest.mark.parametrize("name", [*COPIES, *SHARED])
+def test_what_shares_memory_in_numpy_does_so_at_every_order(name: str) -> None:
+    """A later write shows in a view and not in a copy, in the tangents of tangents too."""
+    take = COPIES.get(name) or SHARED[name]
+
+    def f(x: Any) -> Any:
+        y = x * x
+        y[0] = 5.0
+        z = take(y)
+        y[1:] *= 2.0
+        return np.sum(z) * np.sum(y)
+
+    def moved(x: Any) -> Any:
+        return npgrad.jvp(f, (x,), (t,))[1]
+
+    x, t = np.array([1.0, 2.0, 3.0]), np.array([1.0, 1.5, 2.0])
+    # sum(y) = 5 + 2 (x1^2 + x2^2) = s; sum(z) is s of a view, 5 + x1^2 + x2^2 of a copy
+    rest, slope, curve = np.sum(x[1:] ** 2), 2 * x * [0, 1, 1], 2 * t * [0, 1, 1]
+    times = 1.0 if name in COPIES else 2.0
+    a, b = 5 + times * rest, 5 + 2 * rest
+    np.testing.assert_allclose(f(x.copy()), a * b)
+    value, gradient = npgrad.value_and_grad(f)(x)
+    np.testing.assert_allclose(value, a * b)
+    np.testing.assert_allclose(gradient, (times * b + 2 * a) * slope)
+    expected = (times * b + 2 * a) * curve + 4 * times * (slope @ t) * slope
+    np.testing.assert_allclose(npgrad.grad(moved)(x), expected)
+    np.testing.assert_allclose(npgrad.jvp(moved, (x,), (t,))[1], expected @ t)
+    np.testing.assert_allclose(npgrad.hvp(f, x, t), expected)
+    np.testing.assert_allclose(npgrad.jacfwd(npgrad.jacfwd(f))(x) @ t, expected)

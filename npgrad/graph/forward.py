@@ -118,7 +118,7 @@ class Forward:
         """`result`, copied if it is a buffer that later writes change, or a view of one."""
         for parent, tangent in zip(node.parents, given, strict=True):
             changing = tangent is not None and parent is not None and parent.id in self.buffers
-            if changing and (result is tangent or backend.is_view(_plain(result), _plain(tangent))):
+            if changing and (result is tangent or _shares(result, tangent)):
                 return result.copy()
         return result
 
@@ -239,3 +239,15 @@ class Forward:
             for d in dummies
         ]
         return parts[0] if node.dtype is not None else tuple(parts)
+
+
+def _shares(result: Any, tangent: Any) -> bool:
+    """Whether a write to `tangent` shows in `result`; of recorded ones the plain arrays may differ.
+
+    A recorded view of a buffer that was written to holds a copy until the next write.
+    """
+    if type(result) is GradArray and type(tangent) is GradArray:
+        ours, theirs = result._view, tangent._view
+        if ours is not None and theirs is not None and ours.root is theirs.root:
+            return True
+    return backend.is_view(_plain(result), _plain(tangent))

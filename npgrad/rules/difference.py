@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from npgrad.primitives import primitive
 from npgrad.rules.indexing import as_array
 from npgrad.rules.reduced import given
 from npgrad.rules.scan import along, from_end
@@ -76,8 +77,22 @@ def diff_tangent(g: Any, a: Any, n: int, axis: Any, prepend: Any, append: Any, p
     return np.diff(np.concatenate(pieces, axis=axis), n=n, axis=axis)
 
 
+@primitive
+def differences(
+    a: Any, n: int = 1, axis: int = -1, prepend: Any = NoValue, append: Any = NoValue
+) -> Any:
+    """`numpy.diff` for n > 0."""
+    return np.diff(a, n, axis, prepend, append)
+
+
+def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = NoValue, append: Any = NoValue) -> Any:
+    """`numpy.diff`: no differences are the array itself, not a copy of it."""
+    return as_array(a) if type(n) is int and n == 0 else differences(a, n, axis, prepend, append)
+
+
+composed(np.diff, diff)
 linear(
-    np.diff,
+    differences,
     transpose={
         "a": lambda g, shape, n, axis, prepend, append: diff_parts(
             g, shape, n, axis, prepend, append

@@ -400,7 +400,7 @@ def arccosh_change(g: Any, x: Any, y: Any, dtype: Any) -> Any:
 
 elementwise(np.sinh, lambda g, x: g * np.cosh(x), risky=True)
 elementwise(np.cosh, lambda g, x: g * np.sinh(x), risky=True)
-elementwise(np.tanh, lambda g, x: tanh_change(g, x), risky=True)
+elementwise(np.tanh, lambda g, x: tanh_change(*level(g, x)), risky=True)
 elementwise(np.arcsinh, arcsinh_change, risky=True)
 elementwise(np.arccosh, arccosh_change, risky=True)
 elementwise(np.arctanh, lambda g, x: g / ((1 - x) * (1 + x)), risky=True)

@@ -43,18 +43,21 @@ smooth("ellipe", lambda g, x: g * e_slope(x))
 smooth("ellipkm1", lambda g, x, y: g * km1_slope(x, y))
 
 
-def agm_first(g: Any, x1: Any, x2: Any) -> Any:
-    """agm(a, b) = (pi/2) a / K(1 - (b/a)^2), 19.8.5; agm(a, 0) = 0 for every a."""
+def agm_first(g: Any, x1: Any, x2: Any, y: Any) -> Any:
+    """agm(a, b) = (pi/2) / R_F(0, a^2, b^2), 19.8.5 and 19.25.1; R_F's derivative is 19.18.1.
+
+    In Carlson's integrals nothing cancels when one argument is much smaller than the other, at
+    second order either; agm(a, 0) = 0 for every a.
+    """
     none = x2 == 0
     ratio = np.square(np.where(none, 1, x2) / x1)
-    k = sp.ellipkm1(ratio)
-    slope = math.pi / 2 / k * (1 + 2 * ratio * km1_slope(ratio, k) / k)
+    slope = 2 / (3 * math.pi) * np.square(y / x1) * sp.elliprd(0, ratio, 1)
     return g * np.where(none, 0, slope)
 
 
-def agm_second(g: Any, x1: Any, x2: Any) -> Any:
+def agm_second(g: Any, x1: Any, x2: Any, y: Any) -> Any:
     """The same with the arguments exchanged: the mean is symmetric."""
-    return agm_first(g, x2, x1)
+    return agm_first(g, x2, x1, y)
 
 
 smooth("agm", agm_first, agm_second)
