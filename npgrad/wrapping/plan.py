@@ -245,8 +245,11 @@ def functions_of(value: Any, module: Any) -> Iterator[types.FunctionType]:
 
 
 def is_own(function: types.FunctionType) -> bool:
-    """Whether `function` is npgrad's: a stand-in, whose closure holds the function of SciPy's."""
-    return str(function.__module__).partition(".")[0] == "npgrad"
+    """Whether `function` was written in npgrad: a stand-in, whose closure holds what it stands for.
+
+    Its ``__module__`` may be that of what it stands for.
+    """
+    return str(function.__globals__.get("__name__")).partition(".")[0] == "npgrad"
 
 
 def content(cell: Any) -> Any:
