@@ -109,6 +109,7 @@ class Backward:
         self.count = 0  # extent of the batch axis
         self.careful = False
         self.lazy = False  # elementwise rules on a device are put off, see `deferred`
+        self.masks = True  # whether a careful sweep would mask anything
         self.entries = 0
         self.depth = 0  # of views of views whose regions are looked up
         self.cotangents: dict[int, Any] = {}
@@ -315,11 +316,13 @@ class Backward:
             keep_freed()
 
     def _sweep(self, order: list[Node], retain: bool) -> None:
+        self.masks = any(node.op.masks for node in order)
         stop = len(order)
         while stop:
             state = self._checkpoint()
             begin = self._stretch(order, stop, 0)
-            masked = not self.careful and any(order[i].op.masks for i in range(begin, stop))
+            masked = self.masks and not self.careful
+            masked = masked and (not begin or any(order[i].op.masks for i in range(begin, stop)))
             if masked and not self._finite(state, order, begin):
                 self._restore(state)
                 self.careful = True
@@ -414,8 +417,10 @@ class Backward:
                                 ours = mine if value is g else _owns(value, g)
                                 self.accumulate(parent, value, size >= TINY and ours)
                                 entries += size
-                                if size > MUCH and (
-                                    size > 8 * g.size or (len(quick) > 1 and not op.risky)
+                                if (
+                                    size > MUCH
+                                    and self.masks
+                                    and (size > 8 * g.size or (len(quick) > 1 and not op.risky))
                                 ):
                                     self._look(key, value, None if seen else g)
                                     seen = True
