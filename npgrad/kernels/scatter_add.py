@@ -115,11 +115,23 @@ def _flat_four(g, index, out):  # type: ignore[no-untyped-def]
 
 
 @njit()
-def _columns(start, stop, block, g, index, out):  # type: ignore[no-untyped-def]
-    """The column blocks ``start <= b < stop``, `block` columns each, of all rows."""
+def _columns(start, stop, block, fresh, base, g, index, out):  # type: ignore[no-untyped-def]
+    """The column blocks ``start <= b < stop``, `block` columns each, of all rows.
+
+    Where `fresh`, `out` is first filled: with `base`, or with zeros if that has no rows.
+    """
     width = out.shape[1]
     first = start * block
     last = min(stop * block, width)
+    if fresh:
+        for i in range(out.shape[0]):
+            row = out[i, first:last]
+            if base.shape[0]:
+                old = base[i, first:last]
+                for j in range(row.size):
+                    row[j] = old[j]
+            else:
+                row[:] = 0
     for k in range(index.size):
         i = index[k]
         row = out[i, first:last]
@@ -128,23 +140,31 @@ def _columns(start, stop, block, g, index, out):  # type: ignore[no-untyped-def]
             row[j] += add[j]
 
 
-def sum_rows(g: Array, index: Array, out: Array) -> None:
-    """Add the rows of the 2-d `g` into `out`, both contiguous and real."""
+def sum_rows(g: Array, index: Array, out: Array, base: Array | None = None) -> None:
+    """Add the rows of the 2-d `g` into `out`, both contiguous and real.
+
+    With a `base`, `out` is filled with it first; with one of no rows, with zeros.
+    """
     width = g.shape[1]
-    if width == 1:
-        flat = g.reshape(-1)
-        if index.size < FOUR_WAYS * out.size:
-            _flat(flat, index, out.reshape(-1))
-        else:
-            ways = np.zeros((4, out.size), g.dtype)
-            _flat_four(flat, index, ways)
-            total = out.reshape(-1)
-            total += np.sum(ways, axis=0)
+    fresh = base is not None
+    if base is None:
+        base = out[:0]
+    if width != 1:
+        # 64 bytes: two threads must not write to one cache line
+        block = max(1, 64 // g.itemsize)
+        blocks = -(-width // block)
+        cost = (g.size + fresh * out.size) / max(1, blocks) * 0.3
+        spread(_columns, blocks, cost, block, fresh, base, g, index, out)
         return
-    # 64 bytes: two threads must not write to one cache line
-    block = max(1, 64 // g.itemsize)
-    blocks = -(-width // block)
-    spread(_columns, blocks, g.size / blocks * 0.3, block, g, index, out)
+    flat, total = g.reshape(-1), out.reshape(-1)
+    if fresh:
+        total[:] = base.reshape(-1) if len(base) else 0
+    if index.size < FOUR_WAYS * out.size:
+        _flat(flat, index, total)
+    else:
+        ways = np.zeros((4, out.size), g.dtype)
+        _flat_four(flat, index, ways)
+        total += np.sum(ways, axis=0)
 
 
 def scatter_rows(g: Array, index: Array, n: int) -> Array:
@@ -176,8 +196,11 @@ def scatter_rows(g: Array, index: Array, n: int) -> Array:
         return scatter_rows(g.astype(np.float32), index, n).astype(np.float16)
     if g.size < SMALL or g.dtype.char not in "fdFD" or not available():
         return scatter_rows_reference(g, index, n)
-    out = np.zeros((n, *g.shape[1:]), g.dtype)
+    out = np.empty((n, *g.shape[1:]), g.dtype)
+    if not out.size:  # and so no index
+        return out
     real = np.dtype(g.real.dtype)
     rows = np.ascontiguousarray(g).reshape(g.shape[0], -1).view(real)
-    sum_rows(rows, index, out.reshape(n, -1).view(real) if n else out)
+    to = out.reshape(n, -1).view(real)
+    sum_rows(rows, index, to, to[:0])
     return out

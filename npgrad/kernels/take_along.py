@@ -1,11 +1,12 @@
 """Entries picked or added along an axis by an index of the same rank, as in ``take_along_axis``.
 
     out[a, k, b] = x[a, index[a, k, b], b]
-    out[a, index[a, k, b], b] += g[a, k, b]        in the order of k
+    out[a, index[a, k, b], b] += g[a, k, b]        in the order of k; out begins as x, or as zeros
 
 and rows picked or added along any axis by one index. Threads divide the outer axis or, where there
 is one outer slab only, the inner columns; each output entry belongs to one thread, so results do
-not depend on their number. Kernels read indices as `check_index` gives them: not negative.
+not depend on their number. Kernels read indices as `check_index` gives them: not negative; those
+of the last axis check a row of the index on the way, while it is in the first-level cache.
 """
 
 from __future__ import annotations
@@ -15,82 +16,154 @@ from typing import Any
 
 import numpy as np
 
-from npgrad.errors import OutOfRange
 from npgrad.kernels._arrays import Array, usable
 from npgrad.kernels._compile import njit
 from npgrad.kernels._threads import spread
 from npgrad.kernels.scatter_add import check_index, sum_rows
 
 __all__ = [
-    "add_along",
-    "add_along_reference",
-    "add_rows",
-    "add_rows_reference",
+    "added_along",
+    "added_along_reference",
+    "added_rows",
+    "added_rows_reference",
+    "check_and_add_along",
+    "check_and_take_along",
     "take_along",
     "take_rows",
 ]
 
 Shape = tuple[int, ...]
 
+# Rows from which threads are busy when each checks the rows of the index that it uses.
+ROWS = 8
 
-def add_along_reference(out: Array, index: Array, g: Array, axis: int) -> None:
-    """``out[..., index[..., k, ...], ...] += g[..., k, ...]``, in place, by NumPy."""
+
+def _started(x: Array | None, shape: Shape, dtype: Any) -> Array:
+    """What is added into: a copy of `x`, or zeros."""
+    if x is None:
+        return np.zeros(shape, dtype)
+    return np.array(x, dtype, order="C", copy=True)
+
+
+def added_along_reference(
+    x: Array | None, shape: Shape, index: Array, g: Array, axis: int
+) -> Array:
+    """``out[..., index[..., k, ...], ...] += g[..., k, ...]`` by NumPy; out begins as `x` or zeros.
+
+    In the other axes `index` and `g` may be shorter than `shape`.
+    """
+    out = _started(x, shape, g.dtype)
     grid: list[Array] = list(np.ogrid[tuple(slice(n) for n in index.shape)])
     grid[axis] = index
     np.add.at(out, tuple(grid), g)
+    return out
 
 
-def add_rows_reference(out: Array, index: Array, g: Array, axis: int) -> None:
-    """``out[..., index[k], ...] += g[..., k, ...]``, in place, by NumPy."""
+def added_rows_reference(x: Array | None, shape: Shape, index: Array, g: Array, axis: int) -> Array:
+    """``out[..., index[k], ...] += g[..., k, ...]`` by NumPy; out begins as `x` or zeros."""
+    out = _started(x, shape, g.dtype)
     place: Any = (slice(None),) * axis + (index,)
     np.add.at(out, place, g)
+    return out
 
 
 @njit()
-def _along(start, stop, block, blocks, index, g, out):  # type: ignore[no-untyped-def]
+def _begin(x, a, to):  # type: ignore[no-untyped-def]
+    """`to` as the row `a` of x, or zero where x has no rows."""
+    if x.shape[0]:
+        row = x[a]
+        for k in range(to.size):
+            to[k] = row[k]
+    else:
+        to[:] = 0
+
+
+@njit()
+def _add_line(add, places, to):  # type: ignore[no-untyped-def]
+    """``to[places[k]] += add[k]``; four equal neighbours are summed first."""
+    m = add.size
+    for k in range(0, m - 3, 4):
+        i0 = places[k]
+        i1 = places[k + 1]
+        i2 = places[k + 2]
+        i3 = places[k + 3]
+        if i0 == i1 and i0 == i2 and i0 == i3:
+            to[i0] += (add[k] + add[k + 1]) + (add[k + 2] + add[k + 3])
+        else:
+            to[i0] += add[k]
+            to[i1] += add[k + 1]
+            to[i2] += add[k + 2]
+            to[i3] += add[k + 3]
+    for k in range(m - m % 4, m):
+        i = places[k]
+        to[i] += add[k]
+
+
+@njit()
+def _pick_line(row, places, to):  # type: ignore[no-untyped-def]
+    """``to[k] = row[places[k]]``."""
+    for k in range(to.size):
+        i = places[k]
+        to[k] = row[i]
+
+
+@njit()
+def _check_line(given, n, places):  # type: ignore[no-untyped-def]
+    """`given` counted from the front; whether all of it lies in ``-n <= index < n``."""
+    low = high = 0
+    for k in range(given.size):
+        i = given[k]
+        low = min(low, i)
+        high = max(high, i)
+        places[k] = i + n if i < 0 else i
+    return -n <= low and high < n
+
+
+@njit()
+def _along(start, stop, block, blocks, x, index, g, out):  # type: ignore[no-untyped-def]
     """Items ``start <= outer blocks + inner < stop`` of three-dimensional arrays."""
     for item in range(start, stop):
         a = item // blocks
         first = (item % blocks) * block
         last = min(first + block, g.shape[2])
+        to = out[a, :, first:last]
+        for i in range(to.shape[0]):
+            if x.shape[0]:
+                to[i] = x[a, i, first:last]
+            else:
+                to[i] = 0
         for k in range(g.shape[1]):
             places = index[a, k, first:last]
             add = g[a, k, first:last]
-            to = out[a, :, first:last]
             for b in range(add.size):
                 i = places[b]
                 to[i, b] += add[b]
 
 
 @njit()
-def _along_last(start, stop, index, g, out):  # type: ignore[no-untyped-def]
-    """The same for rows of two-dimensional arrays; four equal neighbours are summed first."""
-    m = g.shape[1]
+def _along_last(start, stop, x, index, g, out):  # type: ignore[no-untyped-def]
+    """The same for rows of two-dimensional arrays."""
     for a in range(start, stop):
-        to = out[a]
-        add = g[a]
-        places = index[a]
-        for k in range(0, m - 3, 4):
-            i0 = places[k]
-            i1 = places[k + 1]
-            i2 = places[k + 2]
-            i3 = places[k + 3]
-            if i0 == i1 and i0 == i2 and i0 == i3:
-                to[i0] += (add[k] + add[k + 1]) + (add[k + 2] + add[k + 3])
-            else:
-                to[i0] += add[k]
-                to[i1] += add[k + 1]
-                to[i2] += add[k + 2]
-                to[i3] += add[k + 3]
-        for k in range(m - m % 4, m):
-            i = places[k]
-            to[i] += add[k]
+        _begin(x, a, out[a])
+        _add_line(g[a], index[a], out[a])
 
 
 @njit()
-def _slabs(start, stop, index, g, out):  # type: ignore[no-untyped-def]
+def _check_along_last(start, stop, given, x, g, out, index, wrong):  # type: ignore[no-untyped-def]
+    """`_along_last` for an unchecked index, which leaves its checked form in `index`."""
+    for a in range(start, stop):
+        if _check_line(given[a], out.shape[1], index[a]):
+            _begin(x, a, out[a])
+            _add_line(g[a], index[a], out[a])
+        else:
+            wrong[0] = True
+
+
+@njit()
+def _slabs(start, stop, x, index, g, out):  # type: ignore[no-untyped-def]
     """Slabs ``start <= a < stop``: ``out[a, index[k]] += g[a, k]``."""
     for a in range(start, stop):
+        _begin(x, a, out[a].reshape(-1))
         for k in range(index.size):
             i = index[k]
             to = out[a, i]
@@ -103,12 +176,17 @@ def _slabs(start, stop, index, g, out):  # type: ignore[no-untyped-def]
 def _pick_last(start, stop, index, x, out):  # type: ignore[no-untyped-def]
     """Rows ``start <= a < stop`` of two-dimensional arrays."""
     for a in range(start, stop):
-        row = x[a]
-        places = index[a]
-        to = out[a]
-        for k in range(to.size):
-            i = places[k]
-            to[k] = row[i]
+        _pick_line(x[a], index[a], out[a])
+
+
+@njit()
+def _check_pick_last(start, stop, given, x, out, index, wrong):  # type: ignore[no-untyped-def]
+    """`_pick_last` for an unchecked index, which leaves its checked form in `index`."""
+    for a in range(start, stop):
+        if _check_line(given[a], x.shape[1], index[a]):
+            _pick_line(x[a], index[a], out[a])
+        else:
+            wrong[0] = True
 
 
 @njit()
@@ -145,15 +223,25 @@ def _three(shape: Shape, axis: int) -> Shape:
     return math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :])
 
 
-def _check(out: Array, index: Array, axis: int) -> Array:
-    """`index` as the kernels read it."""
-    return check_index(index, out.shape[axis], axis)
+def _others(shape: Shape, axis: int) -> Shape:
+    return shape[:axis] + shape[axis + 1 :]
+
+
+def _checks_itself(index: Array, shape: Shape, axis: int, *arrays: Array | None) -> bool:
+    """Whether a kernel may check `index` of the last axis as it goes; n as 32 bits hold it."""
+    return (
+        axis == len(shape) - 1
+        and index.dtype == np.int64
+        and shape[:-1] == index.shape[:-1]
+        and math.prod(shape[:-1]) >= ROWS
+        and shape[-1] <= 1 << 31
+        and usable(*(array for array in arrays if array is not None))
+    )
 
 
 def take_along(x: Array, index: Array, axis: int) -> Array:
     """``np.take_along_axis`` for an `index` as `check_index` gives it."""
-    others = x.shape[:axis] + x.shape[axis + 1 :]
-    if others != index.shape[:axis] + index.shape[axis + 1 :] or not usable(x) or not index.size:
+    if _others(x.shape, axis) != _others(index.shape, axis) or not usable(x) or not index.size:
         return np.take_along_axis(x, index, axis)
     a, m, b = _three(index.shape, axis)
     x = np.ascontiguousarray(x)
@@ -164,6 +252,27 @@ def take_along(x: Array, index: Array, axis: int) -> Array:
         arrays = index.reshape(a, m, b), x.reshape(a, -1, b), out.reshape(a, m, b)
         spread(_pick, a * m, b * 1.0, *arrays)
     return out
+
+
+def check_and_take_along(x: Array, index: Array, axis: int) -> tuple[Array, Array]:
+    """``np.take_along_axis(x, index, axis)``, and the checked index.
+
+    Raises
+    ------
+    OutOfRange
+        When an index is out of range.
+    """
+    if index.size and _checks_itself(index, x.shape, axis, x):
+        a, m, _ = _three(index.shape, axis)
+        given, rows = np.ascontiguousarray(index).reshape(a, m), np.ascontiguousarray(x)
+        out, checked = np.empty((a, m), x.dtype), np.empty((a, m), np.uint32)
+        wrong = np.zeros(1, np.bool_)
+        arrays = given, rows.reshape(a, -1), out, checked, wrong
+        spread(_check_pick_last, a, m * 1.5, *arrays)
+        if not wrong[0]:
+            return out.reshape(index.shape), checked.reshape(index.shape)
+    index = check_index(index, x.shape[axis], axis)
+    return take_along(x, index, axis), index
 
 
 def take_rows(x: Array, index: Array, axis: int) -> Array:
@@ -179,45 +288,80 @@ def take_rows(x: Array, index: Array, axis: int) -> Array:
     return out
 
 
-def add_along(out: Array, index: Array, g: Array, axis: int, checked: bool = False) -> None:
-    """Add `g` into `out` (contiguous, the caller's own) along `axis`, by an index of g's shape.
+def _base(x: Array | None, g: Array, *shape: int) -> Array:
+    """What the output begins as, as the kernels read it: `x`, or an array without rows."""
+    return np.empty((0, *shape[1:]), g.dtype) if x is None else _rows(x, *shape)
 
-    `out` has the shape of `g` but along `axis`. `checked`: `index` comes from `check_index`.
+
+def _rows(array: Array, *shape: int) -> Array:
+    return np.ascontiguousarray(array).reshape(shape)
+
+
+def added_along(x: Array | None, shape: Shape, index: Array, g: Array, axis: int) -> Array:
+    """An array of `shape`, `x` or zeros, with `g` added along `axis` by an index of its shape.
+
+    `index` is as `check_index` gives it. In the other axes it may be shorter than `shape`.
     """
-    if not checked:
-        index = _check(out, index, axis)
-    others = out.shape[:axis] + out.shape[axis + 1 :]
-    if others != g.shape[:axis] + g.shape[axis + 1 :] or not usable(g, out, small=512):
-        add_along_reference(out, index, g, axis)
-        return
+    arrays = (g,) if x is None else (g, x)
+    if _others(shape, axis) != _others(g.shape, axis) or not usable(*arrays, small=512):
+        return added_along_reference(x, shape, index, g, axis)
     a, m, b = _three(g.shape, axis)
-    g = np.ascontiguousarray(g)
+    out = np.empty(shape, g.dtype)
     if b == 1:
-        to = out.reshape(a, -1)
-        spread(_along_last, a, m * 1.0, index.reshape(a, m), g.reshape(a, m), to)
-        return
+        base = _base(x, g, a, shape[axis])
+        to = index.reshape(a, m), _rows(g, a, m), out.reshape(a, -1)
+        spread(_along_last, a, m * 1.0 + shape[axis] * 0.3, base, *to)
+        return out
     block = max(64 // g.itemsize, -(-b // max(1, 64 // a)))
     blocks = -(-b // block)
-    arrays = index.reshape(a, m, b), g.reshape(a, m, b), out.reshape(a, -1, b)
-    spread(_along, a * blocks, m * min(block, b) * 1.0, block, blocks, *arrays)
+    base = _base(x, g, a, shape[axis], b)
+    to = index.reshape(a, m, b), _rows(g, a, m, b), out.reshape(a, -1, b)
+    cost = (m * 1.0 + shape[axis] * 0.3) * min(block, b)
+    spread(_along, a * blocks, cost, block, blocks, base, *to)
+    return out
 
 
-def add_rows(out: Array, index: Array, g: Array, axis: int, checked: bool = False) -> None:
-    """Add the slices of `g` into `out` (contiguous, the caller's own) along `axis`."""
-    if not checked:
-        index = _check(out, index, axis)
-    if index.ndim != 1:
-        raise OutOfRange(f"one index along axis {axis} is expected, not of shape {index.shape}")
-    if not usable(g, out, small=512):
-        add_rows_reference(out, index, g, axis)
-        return
+def check_and_add_along(
+    x: Array | None, shape: Shape, index: Array, g: Array, axis: int
+) -> tuple[Array, Array]:
+    """`added_along` for an unchecked index, and the checked index.
+
+    Raises
+    ------
+    OutOfRange
+        When an index is out of range.
+    """
+    if index.size and index.shape == g.shape and _checks_itself(index, shape, axis, g, x):
+        a, m, _ = _three(g.shape, axis)
+        out, checked = np.empty(shape, g.dtype), np.empty(index.shape, np.uint32)
+        base, wrong = _base(x, g, a, shape[axis]), np.zeros(1, np.bool_)
+        to = out.reshape(a, -1), checked.reshape(a, m), wrong
+        cost = m * 1.5 + shape[axis] * 0.3
+        spread(_check_along_last, a, cost, _rows(index, a, m), base, _rows(g, a, m), *to)
+        if not wrong[0]:
+            return out, checked
+    index = check_index(index, shape[axis], axis)
+    return added_along(x, shape, index, g, axis), index
+
+
+def added_rows(x: Array | None, shape: Shape, index: Array, g: Array, axis: int) -> Array:
+    """An array of `shape`, `x` or zeros, with the slices of `g` added along `axis` by `index`.
+
+    `index` has one dimension and is as `check_index` gives it.
+    """
+    arrays = (g,) if x is None else (g, x)
+    if not usable(*arrays, small=512):
+        return added_rows_reference(x, shape, index, g, axis)
     a, m, b = _three(g.shape, axis)
-    g = np.ascontiguousarray(g)
+    out = np.empty(shape, g.dtype)
     if a == 1:
-        sum_rows(g.reshape(m, b), index, out.reshape(-1, b))
-        return
-    if b == 1:
-        places = np.broadcast_to(index, (a, m))
-        spread(_along_last, a, m * 1.0, places, g.reshape(a, m), out.reshape(a, -1))
-        return
-    spread(_slabs, a, m * b * 0.5, index, g.reshape(a, m, b), out.reshape(a, -1, b))
+        sum_rows(_rows(g, m, b), index, out.reshape(-1, b), _base(x, g, shape[axis], b))
+    elif b == 1:
+        base, places = _base(x, g, a, shape[axis]), np.broadcast_to(index, (a, m))
+        to = places, _rows(g, a, m), out.reshape(a, -1)
+        spread(_along_last, a, m * 1.0 + shape[axis] * 0.3, base, *to)
+    else:
+        base = _base(x, g, a, shape[axis] * b)
+        to = index, _rows(g, a, m, b), out.reshape(a, -1, b)
+        spread(_slabs, a, (m * 0.5 + shape[axis] * 0.3) * b, base, *to)
+    return out

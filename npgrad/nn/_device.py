@@ -236,33 +236,44 @@ def take_along(x: Array, index: Array, axis: int) -> Array:
     return np.take_along_axis(x, index, axis=axis)
 
 
-def add_rows(out: Array, index: Array, source: Array, axis: int) -> None:
-    """``out[.., index[i], ..] += source[.., i, ..]`` along `axis`."""
+def _started(x: Array | None, shape: Any, like: Array) -> Array:
+    """What is added into: a copy of `x`, or zeros."""
+    if x is None:
+        return np.zeros_like(like, shape=shape, order="C")
+    return backend.library(like).array(x, dtype=like.dtype, order="C")
+
+
+def added_rows(x: Array | None, shape: Any, index: Array, source: Array, axis: int) -> Array:
+    """``out[.., index[i], ..] += source[.., i, ..]`` along `axis`; out begins as `x` or zeros."""
+    out = _started(x, shape, source)
     index = backend.library(out).asarray(index)  # a host index, as CuPy takes one
     module = _kernel("index_add", out, source)
     if module is None or not out.flags.c_contiguous:
         place = (slice(None),) * axis + (index,)
         backend.add_at(out, place, source)
-        return
+        return out
     if axis == 0:
         module.add_into(out, index, source, deterministic=_deterministic())
-        return
+        return out
     front = np.moveaxis(out, axis, 0).copy()
     module.add_into(front, index, np.moveaxis(source, axis, 0), deterministic=_deterministic())
     out[...] = np.moveaxis(front, 0, axis)
+    return out
 
 
-def add_along(out: Array, index: Array, source: Array, axis: int) -> None:
-    """``out[.., index[.., k, ..], ..] += source[.., k, ..]`` along `axis`."""
+def added_along(x: Array | None, shape: Any, index: Array, source: Array, axis: int) -> Array:
+    """``out[.., index[.., k, ..], ..] += source[.., k, ..]``; out begins as `x` or zeros."""
+    out = _started(x, shape, source)
     index = backend.library(out).asarray(index)  # a host index, as CuPy takes one
     module = _kernel("gather", out, source) if index.shape == source.shape else None
     fits = all(n == m for k, (n, m) in enumerate(zip(index.shape, out.shape)) if k != axis)  # noqa: B905
     if module is not None and fits:
         out += module.backward(source, index, out.shape, axis, deterministic=_deterministic())
-        return
+        return out
     grid = [
         backend.library(out).arange(n).reshape((-1,) + (1,) * (index.ndim - 1 - k))
         for k, n in enumerate(index.shape)
     ]
     grid[axis] = index
     backend.add_at(out, tuple(grid), source)
+    return out

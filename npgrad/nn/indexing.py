@@ -25,30 +25,59 @@ Shape = tuple[int, ...]
 
 __all__ = ["cat", "gather", "index_add", "index_select", "narrow", "scatter_add"]
 
+# Entries of an index from which the operation's own kernel checks it, in one pass over memory.
+LARGE = 4096
+
 
 class _Index:
-    """A checked index: nobody writes to its array, so it is recorded without a copy."""
+    """An index that nobody writes to, so that it is recorded without a copy.
 
-    __slots__ = ("array", "shape", "size")
+    A large one is checked (and copied) by the first kernel that reads it, before the operation
+    returns: `take` and `add`.
+    """
 
-    def __init__(self, array: Any) -> None:
-        self.array = array
-        self.shape = array.shape
-        self.size = array.size
+    __slots__ = ("axis", "checked", "given", "length", "shape", "size")
+
+    def __init__(self, given: Any, length: int, axis: int, checked: Any = None) -> None:
+        self.given = given
+        self.length = length
+        self.axis = axis
+        self.checked = checked
+        self.shape = given.shape
+        self.size = given.size
+
+    @property
+    def array(self) -> Any:
+        """The index, not negative."""
+        if self.checked is None:
+            self.checked = check_index(self.given, self.length, self.axis)
+            self.given = None
+        return self.checked
+
+    def take(self, x: Any) -> Any:
+        """``np.take_along_axis``."""
+        if self.checked is not None:
+            return kernels.take_along(x, self.checked, self.axis)
+        out, self.checked = kernels.check_and_take_along(x, self.given, self.axis)
+        self.given = None
+        return out
+
+    def add(self, x: Any, shape: Shape, src: Any) -> Any:
+        """`src` added to `x`, or to zeros if that is None."""
+        if self.checked is not None:
+            return kernels.added_along(x, shape, self.checked, src, self.axis)
+        arguments = x, shape, self.given, src, self.axis
+        out, self.checked = kernels.check_and_add_along(*arguments)
+        self.given = None
+        return out
 
 
-def _copied(x: Any, src: Any) -> Any:
-    """A contiguous copy of `x` that can hold `src`."""
-    if backend.on_device(x) or backend.on_device(src):
-        return backend.library(x).array(x, dtype=np.result_type(x, src), order="C")
-    return np.array(x, dtype=np.result_type(x, src), order="C", copy=True)
-
-
-def _add_rows(out: Any, index: Any, src: Any, axis: int) -> None:
-    if backend.on_device(out):
-        _device.add_rows(out, index.array, src, axis)
-    else:
-        kernels.add_rows(out, index.array, src, axis, checked=True)
+def _one_dtype(x: Any, src: Any) -> tuple[Any, Any]:
+    """Both in the dtype of their sum."""
+    if x.dtype == src.dtype:
+        return x, src
+    dtype = np.result_type(x, src)
+    return x.astype(dtype, copy=False), src.astype(dtype, copy=False)
 
 
 def _covered(index: Any, axis: int) -> tuple[slice, ...]:
@@ -63,46 +92,40 @@ def _rows(x: Any, index: Any, axis: int) -> Any:
 
 @operation("index_add")
 def _index_add(x: Any, src: Any, index: Any, axis: int) -> Any:
-    out = _copied(x, src)
-    _add_rows(out, index, src, axis)
-    return out
+    x, src = _one_dtype(x, src)
+    run = routed(kernels.added_rows, _device.added_rows)
+    return run(x, x.shape, index.array, src, axis)
 
 
 @operation("index_select_transposed")
 def _rows_into(dy: Any, index: Any, axis: int, extent: Shape) -> Any:
-    out = np.zeros_like(dy, shape=extent, order="C")
-    _add_rows(out, index, dy, axis)
-    return out
+    run = routed(kernels.added_rows, _device.added_rows)
+    return run(None, tuple(extent), index.array, dy, axis)
 
 
 @operation("gather")
 def _gather(x: Any, index: Any, axis: int) -> Any:
     part = x[_covered(index, axis)]
-    run = routed(kernels.take_along, _device.take_along)
-    return run(x if part.shape == x.shape else part, index.array, axis)
+    x = x if part.shape == x.shape else part
+    return _device.take_along(x, index.array, axis) if backend.on_device(x) else index.take(x)
 
 
-def _add_along(out: Any, index: Any, src: Any, axis: int) -> Any:
-    """Add into the part of `out` that `index` covers."""
-    if backend.on_device(out):
-        _device.add_along(out, index.array, src, axis)
-        return out
-    part = out[_covered(index, axis)]
-    if part.shape == out.shape:
-        kernels.add_along(out, index.array, src, axis, checked=True)
-    else:
-        kernels.add_along_reference(part, index.array, src, axis)
-    return out
+def _add_along(x: Any, shape: Shape, src: Any, index: Any, axis: int) -> Any:
+    """`src` added to `x`, or to zeros."""
+    if backend.on_device(src):
+        return _device.added_along(x, shape, index.array, src, axis)
+    return index.add(x, shape, src)
 
 
 @operation("scatter_add")
 def _scatter_add(x: Any, src: Any, index: Any, axis: int) -> Any:
-    return _add_along(_copied(x, src), index, src, axis)
+    x, src = _one_dtype(x, src)
+    return _add_along(x, x.shape, src, index, axis)
 
 
 @operation("gather_transposed")
 def _gather_into(dy: Any, index: Any, axis: int, extent: Shape) -> Any:
-    return _add_along(np.zeros_like(dy, shape=extent, order="C"), index, dy, axis)
+    return _add_along(None, tuple(extent), dy, index, axis)
 
 
 linear(
@@ -139,9 +162,13 @@ linear(
 def _checked(index: Any, x: Any, axis: int) -> _Index:
     length = shape_of(x)[axis]
     if backend.on_device(index):
-        return _Index(_device.checked_index(index, length, axis))
-    checked = check_index(index, length, axis)
-    return _Index(checked.astype(np.int64) if backend.on_device(x) else checked)
+        return _Index(index, length, axis, _device.checked_index(index, length, axis))
+    if backend.on_device(x):
+        return _Index(index, length, axis, check_index(index, length, axis).astype(np.int64))
+    found = _Index(index, length, axis)
+    if index.ndim < 2 or index.size < LARGE:
+        _ = found.array  # checked at once
+    return found
 
 
 def _one_index(name: str, x: Any, index: Any, axis: int) -> Any:

@@ -241,15 +241,34 @@ def test_add_along(axis: int, dtype: str) -> None:
         if axis == 2:
             index[..., : shape[2] // 2 * 2] = length // 2
         extent = shape[:axis] + (length,) + shape[axis + 1 :]
-        want, got = np.zeros(extent), np.zeros(extent, dtype)
-        take_along.add_along(got, index, g, axis)
-        take_along.add_along_reference(want, index, g.astype("f8"), axis)
-        np.testing.assert_allclose(got, want, atol=1e-4 if dtype == "f4" else 1e-12)
+        (base,) = arrays(rng, dtype, extent)
         row = rng.integers(-length, length, shape[axis])
-        want, got = np.zeros(extent), np.zeros(extent, dtype)
-        take_along.add_rows(got, row, g, axis)
-        take_along.add_rows_reference(want, row, g.astype("f8"), axis)
-        np.testing.assert_allclose(got, want, atol=1e-4 if dtype == "f4" else 1e-12)
+        tolerance = 1e-4 if dtype == "f4" else 1e-12
+        for x in (None, base):
+            wide = None if x is None else x.astype("f8")
+            want = take_along.added_along_reference(wide, extent, index, g.astype("f8"), axis)
+            checked = check_index(index, length)
+            got = take_along.added_along(x, extent, checked, g, axis)
+            np.testing.assert_allclose(got, want, atol=tolerance)
+            got, seen = take_along.check_and_add_along(x, extent, index, g, axis)
+            np.testing.assert_allclose(got, want, atol=tolerance)
+            np.testing.assert_array_equal(seen, checked)
+            want = take_along.added_rows_reference(wide, extent, row, g.astype("f8"), axis)
+            got = take_along.added_rows(x, extent, check_index(row, length), g, axis)
+            np.testing.assert_allclose(got, want, atol=tolerance)
+        assert got.dtype == np.dtype(dtype)
+
+
+@pytest.mark.parametrize("bad", [9, -10, 2**40, -(2**40)])
+def test_an_index_out_of_range_is_named_by_the_kernels_that_check(bad: int) -> None:
+    x = np.ones((700, 9), "f4")
+    index = np.zeros((700, 8), np.int64)
+    index[600, 3] = bad
+    message = f"index {bad} is out of bounds for axis 1 with size 9"
+    with pytest.raises(IndexError, match=message):
+        take_along.check_and_take_along(x, index, 1)
+    with pytest.raises(IndexError, match=message):
+        take_along.check_and_add_along(x, x.shape, index, np.ones((700, 8), "f4"), 1)
 
 
 def everything(rng: np.random.Generator) -> list[Any]:
@@ -302,6 +321,9 @@ def test_picking(axis: int) -> None:
         want = np.take_along_axis(x, index, axis)
         got = take_along.take_along(x, check_index(index, shape[axis]), axis)
         np.testing.assert_array_equal(got, want)
+        got, checked = take_along.check_and_take_along(x, index, axis)
+        np.testing.assert_array_equal(got, want)
+        np.testing.assert_array_equal(checked, check_index(index, shape[axis]))
         row = rng.integers(-shape[axis], shape[axis], length)
         want = np.take(x, row, axis)
         got = take_along.take_rows(x, check_index(row, shape[axis]), axis)
