@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from npgrad.graph.array import GradArray
+from npgrad.kernels import max_pool2d as max_kernels
 from npgrad.kernels import pool2d as kernels
 from npgrad.kernels.pool2d import Window
-from npgrad.nn._declare import fused, operation, prepared, shape_of, wrong_shape
+from npgrad.nn._declare import operation, prepared, shape_of, wrong_shape
 from npgrad.table import linear, reverse
 from npgrad.transforms.values import value
 
@@ -28,8 +29,13 @@ Shape = tuple[int, ...]
 
 
 @operation("max_pool2d")
+def _max_pool_places(x: Any, window: Window) -> Any:
+    """The maxima, and what the backward wants to know of their places."""
+    return max_kernels.max_pool2d_places(x, window)
+
+
 def _max_pool(x: Any, window: Window) -> Any:
-    return kernels.max_pool2d(x, window)
+    return _max_pool_places(x, window)[0]
 
 
 @operation("avg_pool2d")
@@ -59,19 +65,20 @@ def _shares(x: Any, y: Any, window: Window) -> Any:
     return ties / np.maximum(np.sum(ties, axis=0), 1).astype(y.dtype)
 
 
-def _max_grad_formula(g: Any, x: Any, y: Any, window: Window) -> Any:
-    return _unwindowed(_shares(x, y, window).astype(g.dtype) * g, window, x.shape)
-
-
-_max_grad = fused(kernels.max_pool2d_grad, _max_grad_formula)
+def _max_grad(g: Any, x: Any, y: Any, window: Window) -> Any:
+    """`g` and `y` are pairs: of the maxima, and of their places, which are integers."""
+    g, (y, places) = g[0], y
+    if GradArray in (type(g), type(x), type(y)):
+        return _unwindowed(_shares(x, y, window).astype(g.dtype) * g, window, x.shape)
+    return max_kernels.max_pool2d_grad(g, x, y, window, places)
 
 
 def _max_push(g: Any, x: Any, y: Any, window: Window) -> Any:
-    return np.sum(_shares(x, y, window).astype(g.dtype) * _windowed(g, window), axis=0)
+    return np.sum(_shares(x, y[0], window).astype(g.dtype) * _windowed(g, window), axis=0), None
 
 
 reverse(
-    _max_pool,
+    _max_pool_places,
     _max_grad,
     forward=_max_push,
 )

@@ -17,6 +17,7 @@ from npgrad.kernels import (
     group_norm,
     layer_norm,
     log_softmax,
+    max_pool2d,
     pool2d,
     rms_norm,
     softmax,
@@ -210,16 +211,26 @@ def test_conv2d_takes_every_way() -> None:
         pool2d.Window((3, 2), (1, 3), (1, 0)),
         pool2d.Window((2, 5), (3, 1), (0, 2)),
         pool2d.Window((1, 1), (2, 2)),
+        pool2d.Window((5, 5), (2, 1), (2, 1)),
+        pool2d.Window((8, 8), (3, 8), (0, 4)),
     ],
 )
 def test_pooling(window: pool2d.Window, dtype: str) -> None:
     rng = np.random.default_rng(9)
     (x,) = arrays(rng, dtype, (2, 3, 31, 30))
     x = np.round(x)  # many ties
-    check(pool2d.max_pool2d, pool2d.max_pool2d_reference, x, window)
-    y = pool2d.max_pool2d(x, window)
+    check(max_pool2d.max_pool2d, max_pool2d.max_pool2d_reference, x, window)
+    y = max_pool2d.max_pool2d(x, window)
     (g,) = arrays(rng, dtype, y.shape)
-    check(pool2d.max_pool2d_grad, pool2d.max_pool2d_grad_reference, g, x, y, window)
+    x[0, 0, 3:7, 2:9], x[1, 1, ::3, ::2] = -np.inf, np.nan
+    top, places = max_pool2d.max_pool2d_places(x, window)
+    y = max_pool2d.max_pool2d_reference(x, window)
+    np.testing.assert_array_equal(top, y)
+    want = max_pool2d.max_pool2d_grad_reference(g.astype("f8"), x, y, window)
+    got = max_pool2d.max_pool2d_grad(g, x, y, window, places)
+    assert got.dtype == x.dtype and places.shape == y.shape
+    np.testing.assert_allclose(got, want, atol=1e-12 if dtype == "f8" else 2e-6)
+    x = np.nan_to_num(x, neginf=0)
     check(pool2d.avg_pool2d, pool2d.avg_pool2d_reference, x, window)
     check(
         pool2d.avg_pool2d_grad,
