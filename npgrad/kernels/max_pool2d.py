@@ -195,7 +195,7 @@ def _max_grad(start, stop, g, places, window, gx):  # type: ignore[no-untyped-de
                     continue
                 ties = 0
                 for place in range(kh * kw):
-                    ties += (bits >> np.uint64(place)) & np.uint64(1)
+                    ties += 1 if (bits >> np.uint64(place)) & np.uint64(1) else 0
                 share = line[q] / line.dtype.type(max(ties, 1))
                 for place in range(kh * kw):
                     if (bits >> np.uint64(place)) & np.uint64(1):

@@ -315,9 +315,9 @@ def added_along(x: Array | None, shape: Shape, index: Array, g: Array, axis: int
     block = max(64 // g.itemsize, -(-b // max(1, 64 // a)))
     blocks = -(-b // block)
     base = _base(x, g, a, shape[axis], b)
-    to = index.reshape(a, m, b), _rows(g, a, m, b), out.reshape(a, -1, b)
+    slabs = index.reshape(a, m, b), _rows(g, a, m, b), out.reshape(a, -1, b)
     cost = (m * 1.0 + shape[axis] * 0.3) * min(block, b)
-    spread(_along, a * blocks, cost, block, blocks, base, *to)
+    spread(_along, a * blocks, cost, block, blocks, base, *slabs)
     return out
 
 
@@ -362,6 +362,6 @@ def added_rows(x: Array | None, shape: Shape, index: Array, g: Array, axis: int)
         spread(_along_last, a, m * 1.0 + shape[axis] * 0.3, base, *to)
     else:
         base = _base(x, g, a, shape[axis] * b)
-        to = index, _rows(g, a, m, b), out.reshape(a, -1, b)
-        spread(_slabs, a, (m * 0.5 + shape[axis] * 0.3) * b, base, *to)
+        slabs = index, _rows(g, a, m, b), out.reshape(a, -1, b)
+        spread(_slabs, a, (m * 0.5 + shape[axis] * 0.3) * b, base, *slabs)
     return out
