@@ -63,7 +63,8 @@ def interrupted(call, stop: int) -> int:
 def test_an_interrupt_anywhere_is_undone() -> None:
     wrapped = npgrad.wrap(squares)
     x = npgrad.array(X)
-    wrapped(x)
+    for _ in range(2):  # the second call looks at what the function needs
+        wrapped(x)
     lines = interrupted(lambda: wrapped(x), 0)
     assert lines > 50
     for stop in sorted({*range(1, 40), *range(40, lines, lines // 60), *range(lines - 40, lines)}):

@@ -192,11 +192,12 @@ for _class in (*SHADOWS.values(), *NUMPY_TYPES.values()):
 SHADOWS["hasattr"] = _hasattr
 
 
-def _nested(code: types.CodeType) -> Iterator[types.CodeType]:
+def nested(code: types.CodeType) -> Iterator[types.CodeType]:
+    """`code` and the code of the functions written in it."""
     yield code
     for inner in code.co_consts:
         if isinstance(inner, types.CodeType):
-            yield from _nested(inner)
+            yield from nested(inner)
 
 
 def asks_for_types(codes: Iterable[types.CodeType]) -> bool:
@@ -206,7 +207,7 @@ def asks_for_types(codes: Iterable[types.CodeType]) -> bool:
     """
     names = {kind.__name__ for kind in _KINDS} | {"double", "single", "ndarray"}
     for outer in codes:
-        for code in _nested(outer):
+        for code in nested(outer):
             if names.isdisjoint(code.co_names):
                 continue
             before: Any = None
@@ -222,7 +223,7 @@ def shadows_for(codes: Iterable[types.CodeType]) -> dict[str, Any]:
     used: set[str] = set()
     asked: set[str] = set()
     for outer in codes:
-        for code in _nested(outer):
+        for code in nested(outer):
             if "GradArray" in code.co_names:  # it knows what it meets
                 asked.add("type")
             if "hasattr" in code.co_names and set(_OF_ARRAYS).isdisjoint(code.co_consts):

@@ -11,7 +11,7 @@ import functools
 import sys
 import threading
 import types
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
 from npgrad.wrapping.builtin_names import asks_for_types, shadows_for
@@ -38,7 +38,8 @@ class Patch:
     def __init__(self, space: dict[str, Any]) -> None:
         self.space = space
         self.size = -1  # how many names it held when it was last looked at
-        self.users: set[int] = set()  # the calls that use it, by the identity of their lists
+        # What each call that uses it needs, by the identity of its list; None is everything.
+        self.users: dict[int, tuple[Entry, ...] | None] = {}
         self.strict = False  # its code asks `is np.float64`
         self.entries: list[Entry] = []
         self.places: list[Place] = []
@@ -73,11 +74,11 @@ class Patch:
         if "numba" in sys.modules and first:
             places.extend(ufunc_places(space, names_of(self.entries, space)))
         self.places.extend(places)
-        if self.users:
+        if None in self.users.values():
             self.put(entries, places)
         self.size = len(space)
 
-    def put(self, entries: list[Entry], places: list[Place]) -> None:
+    def put(self, entries: Iterable[Entry], places: Iterable[Place]) -> None:
         """Replace the names that still mean what they meant."""
         space = self.space
         for name, old, new in entries:
@@ -86,31 +87,42 @@ class Patch:
         for place, _, made in places:
             place(made)
 
-    def open(self, opened: list[Patch]) -> None:
+    def open(self, opened: list[Patch], needed: tuple[Entry, ...] | None = None) -> None:
         """One more call uses these names; noted first, so that an interrupt undoes it."""
         opened.append(self)
-        first = not self.users
-        self.users.add(id(opened))
-        if first:
+        first = None not in self.users.values()
+        self.users[id(opened)] = needed
+        if needed is not None:
+            self.put(needed, ())
+        elif first:
             self.put(self.entries, self.places)
 
     def close(self, opened: list[Patch]) -> None:
         """A call uses them no longer; it may say so twice."""
-        self.users.discard(id(opened))
-        if not self.users:
-            self.restore()
+        key = id(opened)
+        if key not in self.users:
+            return
+        mine = self.users[key]
+        kept: Collection[str] | None = ()
+        if len(self.users) > 1:
+            others = [needed for call, needed in self.users.items() if call != key]
+            kept = None if None in others else {e[0] for needed in others for e in needed or ()}
+        if kept is not None:
+            self.restore(self.entries if mine is None else mine, kept)
+            if mine is None:
+                for place, before, _ in self.places:
+                    place(before)
+        del self.users[key]
 
-    def restore(self) -> None:
-        """Undo `put`, except for names that the program bound anew."""
+    def restore(self, entries: Iterable[Entry], kept: Collection[str]) -> None:
+        """Undo `put`, except for names that the program bound anew, or that others use."""
         space = self.space
-        for name, old, new in self.entries:
-            if space.get(name) is new:
+        for name, old, new in entries:
+            if space.get(name) is new and name not in kept:
                 if old is MISSING:
                     del space[name]
                 else:
                     space[name] = old
-        for place, before, _ in self.places:
-            place(before)
 
 
 _patches: dict[int, Patch] = {}  # by the identity of the namespace, which the patch keeps alive
@@ -182,14 +194,24 @@ class Plan:
         self.patches = tuple([patch for patch in patches.values() if patch.entries or patch.places])
         self.modules = len(sys.modules)
 
-    def enter(self, opened: list[Patch]) -> None:
-        """Put the names in place where no other call already did; `opened` is for `leave`."""
+    def look(self) -> None:
+        """Look at what was bound since the last look."""
         space = self.space
+        if self.modules != len(sys.modules) or (space is not None and self.names != len(space)):
+            self.refresh()
+
+    def enter(
+        self, opened: list[Patch], needed: Iterable[tuple[Patch, tuple[Entry, ...]]] | None = None
+    ) -> None:
+        """Put the names in place, all or what is `needed`; `opened` is for `leave`."""
         with LOCK:
-            if self.modules != len(sys.modules) or (space is not None and self.names != len(space)):
-                self.refresh()
-            for patch in self.patches:
-                patch.open(opened)
+            if needed is None:
+                self.look()
+                for patch in self.patches:
+                    patch.open(opened)
+            else:
+                for patch, entries in needed:
+                    patch.open(opened, entries)
 
     @staticmethod
     def leave(opened: list[Patch]) -> None:

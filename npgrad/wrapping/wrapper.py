@@ -13,6 +13,7 @@ from npgrad.graph.modes import WRAPPED as ACTIVE
 from npgrad.transforms import grad as _grad
 from npgrad.wrapping.arguments import filling, writes_of
 from npgrad.wrapping.imports import Call, install
+from npgrad.wrapping.needs import NOTHING, Needs
 from npgrad.wrapping.plan import Plan, plan_for
 
 _DISABLED: ContextVar[bool] = ContextVar("npgrad_wrap_disabled", default=False)
@@ -92,18 +93,21 @@ class _Namespace:
 
 def wrapped(f: Callable[..., Any], plan: Plan) -> Callable[..., Any]:
     """`f` with the names of `plan` replaced during the call."""
-    enter, leave, writes = plan.enter, plan.leave, writes_of(f)
+    enter, leave, writes, needs = plan.enter, plan.leave, writes_of(f), Needs(f, plan).of
 
     @functools.wraps(f, updated=())
     def call(*args: Any, **kwargs: Any) -> Any:
         if _DISABLED.get():
             return f(*args, **kwargs)
+        needed = needs(args, kwargs)
+        if needed is NOTHING:
+            return filling(f, writes, args, kwargs) if writes else f(*args, **kwargs)
         opened: list[Any] = []  # the patches of this call; those of modules that it imports join
         outer = ACTIVE.get()
         try:
             try:
                 ACTIVE.set(Call(plan, opened, outer))
-                enter(opened)
+                enter(opened, needed)
                 return filling(f, writes, args, kwargs) if writes else f(*args, **kwargs)
             finally:
                 leave(opened)
