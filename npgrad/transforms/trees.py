@@ -11,9 +11,10 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-from ..errors import NotDifferentiable
+from ..errors import NotDifferentiable, OperandMutated
 from ..graph import backend
 from ..graph.array import GradArray, current, leaf, unwrap
+from ..graph.modes import MODE
 from ..graph.node import Node
 
 NAMESPACE = "npgrad"
@@ -120,13 +121,20 @@ def differentiable(value: Any, name: str) -> Any:
     )
 
 
+def _copied_bytes(part: Any) -> int:
+    """Arguments up to this size are copied: up to 1 MB a copy is cheaper than two fingerprints."""
+    return backend.COPIED_BYTES if backend.on_device(part) else backend.WHOLE_BYTES
+
+
 ALIKE: list[Any] = [0.0]  # what `Argument.likes` is for an array of NumPy's
 
 
 class Argument:
     """One argument made into leaves, and how gradients come back in its structure."""
 
-    __slots__ = ("likes", "nodes", "rebuild", "recorded", "value")
+    __slots__ = ("guards", "likes", "nodes", "rebuild", "recorded", "value")
+
+    guards: list[tuple[str, Any, Any, bool]]  # the caller's arrays that leaves hold as they are
 
     likes: list[Any]  # for each array: what zeros of its library are made like
     nodes: list[Node]
@@ -135,12 +143,14 @@ class Argument:
     def __init__(self, value: Any, name: str, later: bool = False) -> None:
         """`later`: the sweep comes after the call, when the caller may have changed `value`."""
         self.recorded = False
+        self.guards = []
         if type(value) is backend.NDARRAY and value.dtype.kind in "fc":  # the everyday case
-            if later or value.nbytes <= backend.COPIED_BYTES:
+            if later or value.nbytes <= backend.WHOLE_BYTES:
                 self.value = handle = leaf(value.copy("K"))
                 handle._node.op.given = value  # type: ignore[union-attr]
             else:
                 self.value = handle = leaf(value)
+                self._guard(value, name)
             self.rebuild, self.likes, self.nodes = _only, ALIKE, [handle._node]  # type: ignore[list-item]
             return
         if is_single(value):
@@ -155,14 +165,33 @@ class Argument:
             if type(part) is GradArray:
                 part, origin = current(part)
                 self.recorded = True
-            elif later or getattr(part, "nbytes", 0) <= backend.COPIED_BYTES:
+            elif later or getattr(part, "nbytes", 0) <= _copied_bytes(part):
                 given, part = part, backend.snapshot_any(part)
+            else:
+                self._guard(part, name)
             self.likes.append(part if backend.on_device(part) else 0.0)
             handle = leaf(part, False, origin)
             handle._node.op.given = given  # type: ignore[union-attr]
             handles.append(handle)
             self.nodes.append(handle._node)  # type: ignore[arg-type]
         self.value = self.rebuild(handles)
+
+    def _guard(self, value: Any, name: str) -> None:
+        """Take a fingerprint of the caller's array, of which the leaf is no copy."""
+        if not backend.on_device(value):  # to compare would wait for the device
+            mode = MODE.get()
+            whole = mode is not None and mode.checked
+            self.guards.append((name, value, backend.fingerprint(value, whole), whole))
+
+    def check(self) -> None:
+        """Raise if the function changed the caller's array: what was kept of it has changed too."""
+        for name, value, digest, whole in self.guards:
+            if backend.changed(value, digest, whole):
+                raise OperandMutated(
+                    f"npgrad: the array passed as {name} was changed in place while the function "
+                    "ran, through another name than its parameter, so the gradient would be wrong. "
+                    "Pass a copy (x.copy())."
+                )
 
     def collect(self, gradients: dict[int, tuple[Node, Any]], record: bool) -> Any:
         """The gradients in the argument's structure, zeros where none arrived."""
