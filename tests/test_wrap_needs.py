@@ -140,6 +140,14 @@ def by_masked(x):
     return np.sum(np.ma.array(x) ** 2)
 
 
+def solved(x):
+    return x * 1.0
+
+
+def by_solver(x):
+    return np.sum(solved(x))
+
+
 def lazily(x):
     yield squares(x)
 
@@ -261,6 +269,15 @@ def test_constants_are_looked_up_at_each_call(monkeypatch) -> None:
     for factor in (2.0, 3.0, np.float32(4.0), 5):
         monkeypatch.setitem(SPACE, "FACTOR", factor)
         np.testing.assert_allclose(derivative(X), 2 * factor * X)
+
+
+def test_a_rule_that_is_registered_later() -> None:
+    derivative = npgrad.grad(by_solver)
+    for _ in range(3):
+        np.testing.assert_allclose(derivative(X), np.ones(3))
+    npgrad.register_vjp(solved, lambda ans, x: lambda g: 5.0 * g)
+    for _ in range(3):
+        np.testing.assert_allclose(derivative(X), 5 * np.ones(3))
 
 
 def test_code_that_is_replaced_in_place(monkeypatch) -> None:

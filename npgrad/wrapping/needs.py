@@ -28,7 +28,7 @@ from npgrad.graph.array import GradArray
 from npgrad.wrapping.builtin_names import nested
 from npgrad.wrapping.lists import LISTED
 from npgrad.wrapping.plan import LOCK, MISSING, Entry, Patch, Plan, content, patch_of
-from npgrad.wrapping.stand_ins import replacement
+from npgrad.wrapping.stand_ins import REGISTERED, replacement
 
 Needed = tuple[tuple[Patch, tuple[Entry, ...]], ...]
 Same = tuple[Callable[..., Any], str, Any, Any]  # a namespace's get, a name, two possible meanings
@@ -139,6 +139,7 @@ class Reading:
         self._cells: list[tuple[Any, Any]] = []
         self._functions: list[tuple[types.FunctionType, Any, Any, Any]] = []
         self._plan = plan
+        self._registered = len(REGISTERED)
         self._said: set[str] = set()
         self._lists = False
         self._asked = False  # for the type of what it is given
@@ -171,6 +172,8 @@ class Reading:
             self._lists = self._lists or type(value) in CONTAINERS
         for cell in function.__closure__ or ():
             value = content(cell)
+            if replacement(value) is not None:
+                raise Unknown
             if _calls(value):
                 self._waiting.append(value)
                 self._cells.append((cell, value))
@@ -228,6 +231,8 @@ class Reading:
 
     def holds(self) -> bool:
         """Whether everything that was read still means the same."""
+        if len(REGISTERED) != self._registered:
+            return False
         for get, name, value, other in self._same:
             now = get(name, MISSING)
             if now is not value and now is not other:
