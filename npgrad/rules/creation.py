@@ -129,15 +129,17 @@ reverse(
 
 
 def arange(
-    start_or_stop: Any,
+    start_or_stop: Any = 0,
     stop: Any = None,
     step: Any = 1,
     dtype: Any = None,
     *,
+    start: Any = None,  # NumPy takes the first argument by this name as well
     device: Any = None,
 ) -> Array:
     """``start + k step``: the length is an integer, constant where it does not jump."""
-    start, stop = (0, start_or_stop) if stop is None else (start_or_stop, stop)
+    start = start_or_stop if start is None else start
+    start, stop = (0, start) if stop is None else (start, stop)
     length = max(int(np.ceil((stop - start) / step)), 0)
     # NumPy's own spacing, which can differ from `step` by rounding.
     y = start + np.arange(length) * ((start + step) - start)

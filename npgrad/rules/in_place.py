@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
 
 from npgrad.errors import InPlaceError
 from npgrad.graph.array import GradArray, unwrap
@@ -25,14 +26,12 @@ def target(handle: Any, name: str) -> GradArray:
 
 
 def put_values(values: Any, count: int) -> Any:
-    """`values` flattened, and repeated or cut to `count`."""
+    """`values` flattened, and repeated or cut to `count`; None where there is nothing to write."""
     flat = np.ravel(values) if type(values) is GradArray else np.asarray(values).ravel()
     have = flat.shape[0]
     if have == count:
-        return flat
-    if have == 0:
-        raise ValueError("npgrad: cannot put from an empty array of values")
-    return flat[np.arange(count) % have]
+        return flat if count else None
+    return flat[np.arange(count) % have] if have else None
 
 
 def copyto_body(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
@@ -57,6 +56,8 @@ def put_body(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     numbers = np.asarray(ind).ravel()
     if numbers.size == 0:
         return
+    if mode not in ("raise", "wrap", "clip"):
+        raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got '{mode}')")
     shape = handle.shape
     if mode == "raise":
         if np.any((numbers < -handle.size) | (numbers >= handle.size)):
@@ -66,7 +67,9 @@ def put_body(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
         np.mod(numbers, handle.size) if mode == "wrap" else np.clip(numbers, 0, handle.size - 1),
         shape,
     )
-    setitem(handle, index, put_values(v, numbers.size), user_frame())
+    values = put_values(v, numbers.size)
+    if values is not None:
+        setitem(handle, index, values, user_frame())
 
 
 def place_body(arr: Any, mask: Any, vals: Any) -> None:
@@ -75,21 +78,22 @@ def place_body(arr: Any, mask: Any, vals: Any) -> None:
     mask = np.asarray(unwrap(mask), bool).reshape(handle.shape)
     count = int(mask.sum())
     if count:
-        setitem(handle, mask, put_values(vals, count), user_frame())
+        values = put_values(vals, count)
+        if values is None:
+            raise ValueError("Cannot insert from an empty array!")
+        setitem(handle, mask, values, user_frame())
 
 
 def putmask_body(a: Any, mask: Any, values: Any) -> None:
     """``a.flat[n] = values[n]`` where the mask is true, values repeated."""
     handle = target(a, "np.putmask")
     mask = np.asarray(unwrap(mask), bool).reshape(handle.shape)
-    if mask.any():
-        flat = put_values(values, handle.size)
+    flat = put_values(values, handle.size)
+    if flat is not None and mask.any():
         setitem(handle, mask, flat[np.flatnonzero(mask)], user_frame())
 
 
-def put_along_axis_body(
-    arr: Any, indices: Any, values: Any, axis: Any, mode: str = "raise"
-) -> None:
+def put_along_axis_body(arr: Any, indices: Any, values: Any, axis: Any) -> None:
     """The inverse of take_along_axis."""
     handle = target(arr, "np.put_along_axis")
     indices = np.asarray(indices)
@@ -98,7 +102,7 @@ def put_along_axis_body(
             raise ValueError("when axis=None, `indices` must have a single dimension.")
         setitem(handle, np.unravel_index(indices % handle.size, handle.shape), values, user_frame())
         return
-    axis = axis % handle.ndim
+    axis = normalize_axis_index(axis, handle.ndim)
     grid = []
     for position in range(handle.ndim):
         if position == axis:
@@ -118,9 +122,9 @@ def fill_diagonal_body(a: Any, val: Any, wrap: bool = False) -> None:
     marks = np.zeros(handle.shape, bool)
     np.fill_diagonal(marks, True, wrap)
     numbers = np.flatnonzero(marks)
-    setitem(
-        handle, np.unravel_index(numbers, handle.shape), put_values(val, numbers.size), user_frame()
-    )
+    values = put_values(val, numbers.size)
+    if values is not None:
+        setitem(handle, np.unravel_index(numbers, handle.shape), values, user_frame())
 
 
 def at_body(ufunc: np.ufunc, a: Any, indices: Any, b: Any = None) -> None:

@@ -16,16 +16,18 @@ import numpy as np
 
 from npgrad.errors import GradientLost
 from npgrad.graph import backend
-from npgrad.graph.array import GradArray, lost, plain, storage, unwrap
+from npgrad.graph.array import GradArray, lost, plain, storage
 from npgrad.graph.modes import PASSED_OVER
 from npgrad.graph.modes import WRAPPED as ACTIVE
 from npgrad.graph.stacking import has_recorded, stacked
 from npgrad.graph.views import region
 from npgrad.methods import adopted
+from npgrad.rules import creation
 from npgrad.wrapping.elements import Vectorize, frompyfunc
 from npgrad.wrapping.lists import Maker, constant, vector
 
 PASSED_OVER.add(__file__)
+MISSING = object()
 
 
 def arange(*args: Any, **kwargs: Any) -> Any:
@@ -34,14 +36,7 @@ def arange(*args: Any, **kwargs: Any) -> Any:
         return np.arange(*args, **kwargs)
     if not has_recorded(args) and not has_recorded(tuple(kwargs.values())):
         return constant(np.arange(*args, **kwargs))
-    dtype = kwargs.pop("dtype", None)
-    named = [kwargs[name] for name in ("start", "stop", "step") if name in kwargs]
-    start, step, bounds = 0.0, 1.0, (*args, *named)
-    if len(bounds) > 1:
-        start, step = bounds[0], bounds[2] if len(bounds) > 2 else 1.0
-    count = np.arange(*[unwrap(bound) for bound in bounds]).size
-    made = start + np.arange(count) * ((start + step) - start)  # NumPy's own arithmetic
-    return made if dtype is None else made.astype(dtype)
+    return creation.arange(*args, **kwargs)
 
 
 def fresh(function: Any) -> Maker:
@@ -99,7 +94,11 @@ def converted(function: Any, copies: bool) -> Maker:
     """A converter: array, asarray, ascontiguousarray."""
 
     @functools.wraps(function)
-    def maker(a: Any, *args: Any, **kwargs: Any) -> Any:
+    def maker(a: Any = MISSING, *args: Any, **kwargs: Any) -> Any:
+        if a is MISSING:  # np.array takes it by another name
+            if "object" not in kwargs:
+                return function(*args, **kwargs)  # NumPy says what is missing
+            a = kwargs.pop("object")
         if not ACTIVE.get():
             return function(a, *args, **kwargs)
         kwargs.pop("like", None)  # what is made records in any case
@@ -108,6 +107,7 @@ def converted(function: Any, copies: bool) -> Maker:
             return _converted(function, a, args, kwargs)
         if kind is list or kind is tuple:
             if has_recorded(a):
+                kwargs.pop("subok", None)  # np.asarray, which copies no more, does not know it
                 return _converted(np.asarray if copies else function, stacked(a), args, kwargs)
             return constant(function(a, *args, **kwargs))
         made = function(a, *args, **kwargs)
