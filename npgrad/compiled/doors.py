@@ -20,8 +20,8 @@ from npgrad import table
 from npgrad.compiled.elementwise import scalar_of
 from npgrad.compiled.generalized import recorded_call
 from npgrad.compiled.python import is_dispatcher, python_of
+from npgrad.compiled.reading import NoSource
 from npgrad.compiled.rules import is_elementwise, registered
-from npgrad.compiled.source import NoSource
 from npgrad.compiled.typing import teach
 from npgrad.errors import GradientLost, NoDerivative
 from npgrad.graph import array as _array

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from npgrad import table
-from npgrad.compiled.source import NoSource, compile_loop, compiled, dual, made, python_function
+from npgrad.compiled.reading import NoSource, compile_loop, compiled, made, python_function
+from npgrad.compiled.source import dual
 from npgrad.errors import NoDerivative
 from npgrad.graph.array import GradArray, current
 from npgrad.graph.record import call
