@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 
 from npgrad import table
+from npgrad.compiled import methods
 from npgrad.compiled.elementwise import scalar_of
-from npgrad.compiled.generalized import recorded_call
+from npgrad.compiled.generalized import dynamic, recorded_call
 from npgrad.compiled.python import is_dispatcher, python_of
 from npgrad.compiled.reading import NoSource
 from npgrad.compiled.rules import is_elementwise, registered
@@ -29,6 +30,7 @@ from npgrad.graph.array import GradArray, current, recorded, unwrap
 from npgrad.graph.modes import WRAPPED
 from npgrad.graph.record import assign, at, user_frame
 from npgrad.graph.stacking import has_recorded
+from npgrad.wrapping.stand_ins import MET, register
 
 
 def remedies(name: str, why: str = "") -> str:
@@ -90,7 +92,7 @@ def elementwise_call(function: Any, *args: Any, **kwargs: Any) -> Any:
     if rule is not None:
         return rule(*args, **kwargs)
     name = function.__name__
-    out = kwargs.pop("out", None)
+    out, where = kwargs.pop("out", None), kwargs.pop("where", True)
     if kwargs:
         raise NoDerivative(
             f"npgrad: {name} with {', '.join(kwargs)}= is not recorded; call it without, and write "
@@ -98,7 +100,10 @@ def elementwise_call(function: Any, *args: Any, **kwargs: Any) -> Any:
         )
     if len(args) > function.nin:
         args, out = args[: function.nin], args[function.nin]
+    (out,) = out if type(out) is tuple else (out,)
     made = compiled_call(function, args, NoDerivative)
+    if where is not True:  # elsewhere what `out` holds, or 0
+        made = np.where(unwrap(where), made, 0.0 if out is None else out)
     return made if out is None else assign(out, made, name, user_frame())
 
 
@@ -107,14 +112,45 @@ def generalized_call(function: Any, *args: Any, **kwargs: Any) -> Any:
     rule = registered(function)
     if rule is not None:
         return rule(*args, **kwargs)
-    out = kwargs.pop("out", None)
     count = len(function.expected_ndims()[0])
-    if len(args) == count + 1 and out is None:
-        args, out = args[:count], args[count]
+    outs = kwargs.pop("out", args[count:])
+    outs = outs if type(outs) is tuple else (outs,)
     if kwargs or not WRAPPED.get():
         raise NoDerivative(remedies(function.__name__))
-    made = recorded_call(function, args)
-    return made if out is None else assign(out, made, function.__name__, user_frame())
+    made = recorded_call(function, args[:count], outs)
+    if not outs:
+        return made
+    parts = made if type(made) is tuple else (made,)
+    filled = [
+        assign(out, part, function.__name__, user_frame())
+        for out, part in zip(outs, parts, strict=True)
+    ]
+    return tuple(filled) if len(filled) > 1 else filled[0]
+
+
+class Dynamic:
+    """What stands for a dynamic gufunc in wrapped code: its class offers no hook."""
+
+    def __init__(self, gufunc: Any) -> None:
+        self._gufunc = gufunc
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The compiled function; its Python source if an argument is recorded."""
+        if any(_is_recorded(value) for value in (*args, *kwargs.values())):
+            return generalized_call(self._gufunc, *args, **kwargs)
+        opened = {name: _opened(value) for name, value in kwargs.items()}
+        return self._gufunc(*[_opened(value) for value in args], **opened)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._gufunc, name)
+
+
+def _dynamic(value: Any) -> Any:
+    if not dynamic(value):
+        return None
+    made = Dynamic(value)
+    register(value, made)
+    return made
 
 
 def compiled_call(function: Any, args: tuple[Any, ...], error: type[Exception]) -> Any:
@@ -203,8 +239,10 @@ def _vectorized(fun: Any) -> bool:
     """Decide a ufunc that Numba made, if a rule was registered for it."""
     home = type(fun).__module__
     owner = fun if home.startswith("numba.") else None
-    if owner is None and home == "numpy":
-        owner = _owner(fun)
+    if owner is None and home == "numpy" and "numba" in sys.modules:
+        owner = _owner(fun) or methods.owner_of(fun)
+        if owner is not None:
+            methods.OWNERS[fun] = owner
     rule = registered(fun) or (registered(owner) if owner is not None else None)
     if rule is not None:
         table.composed(fun, rule)
@@ -219,3 +257,5 @@ def _vectorized(fun: Any) -> bool:
 
 
 _array.numba_type = numba_type
+methods.install(elementwise_call)
+MET.append(_dynamic)

@@ -11,14 +11,26 @@ from npgrad.errors import NoDerivative
 from npgrad.graph.array import GradArray, unwrap
 
 
-def recorded_call(gufunc: Any, inputs: tuple[Any, ...]) -> Any:
-    """The results of `gufunc` on `inputs`, recorded; each is filled by its source in place."""
+def dynamic(value: Any) -> bool:
+    """Whether `value` is a gufunc that compiles for what it gets, and fills what it is given."""
+    kind = type(value)
+    return kind.__module__ == "numba.np.ufunc.gufunc" and value.is_dynamic
+
+
+def recorded_call(gufunc: Any, inputs: tuple[Any, ...], outs: tuple[Any, ...] = ()) -> Any:
+    """The results of `gufunc` on `inputs`, recorded; each is filled by its source in place.
+
+    A dynamic one cannot tell the shape of its results: they are as `outs`, which it was given.
+    """
     in_ndims, out_ndims = gufunc.expected_ndims()
     if gufunc.gufunc_builder.writable_args:
         raise NoDerivative(f"npgrad: {gufunc.__name__} writes to its inputs; give it a rule")
     if len(inputs) != len(in_ndims):
         raise TypeError(f"{gufunc.__name__} takes {len(in_ndims)} arrays, {len(inputs)} were given")
-    plain = gufunc(*[unwrap(x) for x in inputs])
+    if dynamic(gufunc):
+        plain: Any = tuple([np.empty(np.shape(unwrap(out)), unwrap(out).dtype) for out in outs])
+    else:
+        plain = gufunc(*[unwrap(x) for x in inputs])
     results = plain if isinstance(plain, tuple) else (plain,)
     loop = np.shape(results[0])[: np.ndim(results[0]) - out_ndims[0]]
     cores = []

@@ -145,9 +145,15 @@ def register(function: Any, new: Any) -> None:
     _originals[id(new)] = function
 
 
+# What makes a stand-in for an object of a package that is not looked into, such as Numba's.
+MET: list[Callable[[Any], Any]] = []
+
+
 def replacement(value: Any) -> Any:
     """What stands for `value` in wrapped code, or None."""
     new = REGISTERED.get(id(value)) or _numpy().get(id(value)) or _scipy.get(id(value))
+    if new is None and type(value).__module__ == "numba.np.ufunc.gufunc":
+        return next((made for make in MET if (made := make(value)) is not None), None)
     return vectorized(value) if new is None and type(value) is np.vectorize else new
 
 

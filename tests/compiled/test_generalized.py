@@ -49,3 +49,38 @@ def test_a_buffer_that_is_filled():
         return out
 
     npgrad.testing.check_grads(npgrad.wrap(f), (X,), order=1)
+
+
+@numba.guvectorize("(n),()->(n),()")
+def dynamic(x, weight, out, last):
+    state = 0.0
+    for i in range(x.shape[0]):
+        state = weight * x[i] * x[i] + state
+        out[i] = state
+    last[0] = state * weight
+
+
+@pytest.mark.parametrize("x", [X, X[0]], ids=["loop", "core"])
+def test_a_dynamic_one_in_wrapped_code(x):
+    def f(x, w):
+        out, last = np.zeros(x.shape), np.zeros(x.shape[:-1])
+        dynamic(x, w, out, last)
+        return out * np.expand_dims(last, -1)
+
+    sums = np.cumsum(0.25 * x * x, axis=-1)
+    np.testing.assert_allclose(f(x, 0.25), sums * (0.25 * sums[..., -1:]), rtol=1e-14)
+    npgrad.testing.check_grads(npgrad.wrap(f), (x, 0.25), order=2)
+    assert type(dynamic).__name__ == "GUFunc"  # and no other after the call
+    with pytest.raises(npgrad.errors.GradientLost):  # outside of wrapped code
+        dynamic(npgrad.array(x), 0.25, np.zeros(x.shape), np.zeros(x.shape[:-1]))
+
+
+def test_a_dynamic_one_into_a_plain_buffer():
+    buffers = np.zeros(4), np.zeros(())
+
+    def f(x):
+        dynamic(x, 0.5, *buffers)
+        return np.sum(buffers[0])
+
+    with pytest.raises(npgrad.errors.NpgradError):
+        npgrad.grad(f)(X[0])
