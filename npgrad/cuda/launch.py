@@ -12,6 +12,7 @@ H200 machine, where Numba's own dispatcher takes 28 to 69). On NumPy arrays, in 
 from __future__ import annotations
 
 import abc
+import contextlib
 import dataclasses
 import functools
 import os
@@ -19,6 +20,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+
+from npgrad.graph.backend import refuse_devices
 
 __all__ = ["Backend", "CupyBackend", "Kernel", "Program", "SimulatorBackend", "backend_of"]
 
@@ -131,10 +134,11 @@ class Backend(abc.ABC):
 
 
 FLAG_WORDS = 1 << 16
+_ALREADY = contextlib.nullcontext()
 
 
 class CupyBackend(Backend):
-    """CuPy's current device and stream."""
+    """One device, on CuPy's current stream there; another device may be CuPy's current one."""
 
     def __init__(self, device: int) -> None:
         import cupy
@@ -146,9 +150,16 @@ class CupyBackend(Backend):
         self.multiprocessors = int(facts["multiProcessorCount"])
         self.shared_per_multiprocessor = int(facts["sharedMemPerMultiprocessor"])
         self.vector_add = self.capability >= (9, 0)
+        self.several = int(cupy.cuda.runtime.getDeviceCount()) > 1
         self.kernels: dict[Program, Kernel] = {}
         self.flag_words: dict[int, Any] = {}
         self.tables: dict[tuple[int, ...], Any] = {}
+
+    def here(self) -> Any:
+        """A context in which this device is the current one; nothing to do where it is alone."""
+        if self.several and self.cupy.cuda.runtime.getDevice() != self.device:
+            return self.cupy.cuda.Device(self.device)
+        return _ALREADY
 
     def kernel(self, program: Program) -> Kernel:
         """The program, compiled and loaded once."""
@@ -160,18 +171,26 @@ class CupyBackend(Backend):
 
     def empty(self, shape: Any, dtype: Any) -> Any:
         """An array of any contents."""
-        return self.cupy.empty(shape, dtype)
+        if not self.several:
+            return self.cupy.empty(shape, dtype)
+        with self.here():
+            return self.cupy.empty(shape, dtype)
 
     def zeros(self, shape: Any, dtype: Any) -> Any:
         """An array of zeros."""
-        return self.cupy.zeros(shape, dtype)
+        with self.here():
+            return self.cupy.zeros(shape, dtype)
 
     def run(self, program: Program, grid: Sequence[int], *args: Any) -> None:
         """Launch a program on the current stream."""
-        kernel = self.kernel(program)
-        kernel.function(
-            tuple(grid) + (1,) * (3 - len(grid)), (program.threads, 1, 1), args, program.shared
-        )
+        kernel = self.kernels.get(program) or self.kernel(program)
+        grid = (*grid, 1, 1)[:3]
+        if not self.several:
+            kernel.function(grid, (program.threads, 1, 1), args, program.shared)
+            return
+        refuse_devices(f"the kernel {program.name} of device {self.device}", args)
+        with self.here():
+            kernel.function(grid, (program.threads, 1, 1), args, program.shared)
 
     def resident_blocks(self, program: Program) -> int:
         """How many blocks of this program the device holds at once."""
@@ -183,30 +202,37 @@ class CupyBackend(Backend):
 
     def flags(self) -> Any:
         """int32 words, zero between kernels, private to the current stream."""
-        stream = self.cupy.cuda.get_current_stream().ptr
-        found = self.flag_words.get(stream)
-        if found is None:
-            found = self.flag_words[stream] = self.cupy.zeros(FLAG_WORDS, np.int32)
+        with self.here():
+            stream = self.cupy.cuda.get_current_stream().ptr
+            found = self.flag_words.get(stream)
+            if found is None:
+                found = self.flag_words[stream] = self.cupy.zeros(FLAG_WORDS, np.int32)
         return found
 
     def contiguous(self, array: Any) -> Any:
         """The array in C order, itself if it is."""
-        return self.cupy.ascontiguousarray(array)
+        if array.flags.c_contiguous:
+            return array
+        with self.here():
+            return self.cupy.ascontiguousarray(array)
 
     def sort(self, array: Any) -> Any:
         """A sorted copy of a 1-D array."""
-        return self.cupy.sort(array)
+        with self.here():
+            return self.cupy.sort(array)
 
     def arange(self, n: int) -> Any:
         """0 .. n-1 as int64."""
-        return self.cupy.arange(n, dtype=np.int64)
+        with self.here():
+            return self.cupy.arange(n, dtype=np.int64)
 
     def constants(self, values: tuple[int, ...]) -> Any:
         """A small int32 table, kept on the device."""
         found = self.tables.get(values)
         if found is None:
-            found = self.tables[values] = self.cupy.asarray(np.array(values, np.int32))
-            self.cupy.cuda.get_current_stream().synchronize()  # other streams may read it next
+            with self.here():
+                found = self.tables[values] = self.cupy.asarray(np.array(values, np.int32))
+                self.cupy.cuda.get_current_stream().synchronize()  # other streams may read it next
         return found
 
 

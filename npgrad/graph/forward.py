@@ -69,7 +69,7 @@ class Forward:
             if out is not None:
                 self.last_use[out.id] = -1
         try:
-            with backend.quiet():
+            with backend.quiet(), backend.where_it_lives(self.like):
                 for node in order:
                     self._step(node, tangents)
         except Exception as error:

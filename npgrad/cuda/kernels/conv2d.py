@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..launch import backend_of
-from . import conv_tile
+from . import conv_tile, sixteen
 from .conv2d_grad_input import check, flatten, output_size, pair, run_tiles
 
 
@@ -42,10 +42,26 @@ def problem(
 
 
 def forward(
-    x: Any, w: Any, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
+    x: Any,
+    w: Any,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+    *,
+    tf32: bool = False,
+    kind: str | None = None,
 ) -> Any:
-    """y on the device, float32-accurate; None where no tile of the kernel fits."""
+    """y on the device, of the type of `x`, float32-accurate; None where no tile of the kernel fits.
+
+    16-bit types as in `conv2d_grad_input.backward`.
+    """
     backend = backend_of(x)
+    narrow = sixteen.kind_of(kind, x, w)
+    if narrow is not None:
+        wide = sixteen.widened(x, narrow), sixteen.widened(w, narrow)
+        y = forward(*wide, stride, padding, dilation, groups, tf32=True)
+        return None if y is None else sixteen.narrowed(y, narrow)
     stride, padding, dilation = pair(stride), pair(padding), pair(dilation)
     kernel, size = (int(w.shape[2]), int(w.shape[3])), (int(x.shape[2]), int(x.shape[3]))
     out_size = output_size(size, kernel, stride, padding, dilation)
@@ -57,4 +73,5 @@ def forward(
         return None
     p, flat = problem(groups, channels, outputs, size, out_size, kernel, stride, padding, dilation)
     y = backend.empty(shape, np.float32)
-    return y if run_tiles(backend, p, flat, x, w, y, shape[0], False, "tf32x3") else None
+    mode = "tf32" if tf32 else "tf32x3"
+    return y if run_tiles(backend, p, flat, x, w, y, shape[0], False, mode) else None

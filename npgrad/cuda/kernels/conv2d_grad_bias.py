@@ -12,7 +12,7 @@ import numpy as np
 
 from ..launch import Program, backend_of
 from ..source import Writer, block_reduce
-from . import _norms
+from . import _norms, sixteen
 
 __all__ = ["backward", "reference"]
 
@@ -56,9 +56,12 @@ def channel_sums(size: int, width: int) -> Program:
     )
 
 
-def backward(g: Any) -> Any:
-    """gb on the device, float32."""
+def backward(g: Any, *, kind: str | None = None) -> Any:
+    """gb on the device, float32; of a 16-bit `g` too, see `sixteen`."""
     backend = backend_of(g)
+    narrow = sixteen.kind_of(kind, g)
+    if narrow is not None:
+        g = sixteen.widened(g, narrow)
     if g.dtype != np.float32:
         raise TypeError(f"conv2d_grad_bias on the device is float32, not {g.dtype}")
     g = backend.contiguous(g)

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ..launch import Backend, backend_of
-from . import conv_direct, conv_tile
+from . import conv_direct, conv_tile, sixteen
 
 __all__ = ["backward", "output_size", "pair", "reference"]
 
@@ -220,9 +220,18 @@ def backward(
     groups: int = 1,
     *,
     tf32: bool = False,
+    kind: str | None = None,
 ) -> Any:
-    """gx of the given shape on the device, float32."""
+    """gx of the given shape on the device, of the type of `g`.
+
+    float32; or float16, or bfloat16 as uint16 words (``kind="bfloat16"``), added up in float32.
+    """
     backend = backend_of(g)
+    narrow = sixteen.kind_of(kind, g, w)
+    if narrow is not None:
+        wide = sixteen.widened(g, narrow), sixteen.widened(w, narrow)
+        gx = backward(*wide, shape, stride, padding, dilation, groups, tf32=True)
+        return sixteen.narrowed(gx, narrow)
     stride, padding, dilation = pair(stride), pair(padding), pair(dilation)
     if g.dtype != np.float32 or w.dtype != np.float32:
         raise TypeError(f"conv2d_grad_input on the device is float32, not {g.dtype} and {w.dtype}")

@@ -26,7 +26,7 @@ import numpy as np
 
 from ..launch import Backend, Program, backend_of
 from ..source import Writer
-from . import _norms, conv_direct
+from . import _norms, conv_direct, sixteen
 from .conv2d_grad_input import check, pair
 
 __all__ = ["backward", "reference"]
@@ -481,9 +481,17 @@ def backward(
     groups: int = 1,
     *,
     tf32: bool = False,
+    kind: str | None = None,
 ) -> Any:
-    """gw of shape (K, C / groups, *kernel) on the device, float32."""
+    """gw of shape (K, C / groups, *kernel) on the device, float32.
+
+    Of float32; or of float16, or bfloat16 as uint16 words (``kind="bfloat16"``).
+    """
     backend = backend_of(g)
+    narrow = sixteen.kind_of(kind, g, x)
+    if narrow is not None:
+        wide = sixteen.widened(g, narrow), sixteen.widened(x, narrow)
+        return backward(*wide, kernel, stride, padding, dilation, groups, tf32=True)
     stride, padding, dilation, kernel = pair(stride), pair(padding), pair(dilation), pair(kernel)
     if g.dtype != np.float32 or x.dtype != np.float32:
         raise TypeError(f"conv2d_grad_weight on the device is float32, not {g.dtype} and {x.dtype}")

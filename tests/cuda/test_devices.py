@@ -1,0 +1,155 @@
+"""Several devices in one program: launches and allocations follow the array, mixtures raise.
+
+One GPU is rarely two, so CuPy is stood in for by a module that notes which device is current.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+from typing import Any
+
+import numpy as np
+import pytest
+
+import npgrad
+from npgrad.cuda import launch
+from npgrad.graph import backend
+
+
+class Machine:
+    """A machine with two devices, and what was done on which."""
+
+    def __init__(self, count: int = 2) -> None:
+        self.current = 0
+        self.count = count
+        self.done: list[tuple[str, int]] = []
+
+    def note(self, what: str) -> None:
+        self.done.append((what, self.current))
+
+
+def module(machine: Machine) -> Any:
+    """What `launch` uses of CuPy."""
+
+    class Device:
+        def __init__(self, number: int) -> None:
+            self.id = number
+
+        def __enter__(self) -> Any:
+            self.before, machine.current = machine.current, self.id
+            return self
+
+        def __exit__(self, *_: Any) -> None:
+            machine.current = self.before
+
+    class Array:
+        def __init__(self, shape: Any, dtype: Any, number: int) -> None:
+            self.shape, self.dtype, self.device = shape, np.dtype(dtype), Device(number)
+            self.flags = types.SimpleNamespace(c_contiguous=False)
+
+    def made(name: str) -> Any:
+        def make(shape: Any, dtype: Any = np.float32) -> Any:
+            machine.note(name)
+            shape = getattr(shape, "shape", shape)
+            return Array(shape if isinstance(shape, tuple) else (shape,), dtype, machine.current)
+
+        return make
+
+    names = ("empty", "zeros", "ascontiguousarray", "sort", "arange", "asarray")
+    fake: Any = types.SimpleNamespace(**{name: made(name) for name in names})
+    stream = types.SimpleNamespace(ptr=7, synchronize=lambda: machine.note("wait"))
+    facts = {
+        "major": 9,
+        "minor": 0,
+        "multiProcessorCount": 4,
+        "sharedMemPerMultiprocessor": 1 << 17,
+    }
+    fake.cuda = types.SimpleNamespace(
+        Device=Device,
+        get_current_stream=lambda: stream,
+        runtime=types.SimpleNamespace(
+            getDevice=lambda: machine.current,
+            getDeviceCount=lambda: machine.count,
+            getDeviceProperties=lambda number: facts,
+        ),
+    )
+    fake.Array = Array
+    return fake
+
+
+class FakeKernel:
+    def __init__(self, machine: Machine, program: Any) -> None:
+        machine.note("load")
+        self.function = lambda *args: machine.note("launch")
+
+
+PROGRAM = launch.Program("nothing", "", ("float32*",), 32)
+
+
+@pytest.fixture
+def machine(monkeypatch: Any) -> Machine:
+    found = Machine()
+    monkeypatch.setitem(sys.modules, "cupy", module(found))
+    monkeypatch.setattr(launch, "Kernel", lambda program, capability: FakeKernel(found, program))
+    launch._cupy_backend.cache_clear()
+    return found
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_everything_happens_where_the_array_lives(machine: Machine, number: int) -> None:
+    array = sys.modules["cupy"].Array((4,), np.float32, number)  # type: ignore[attr-defined]
+    there = launch.backend_of(array)
+    out = there.empty((4,), np.float32)
+    there.zeros((2,), np.int32)
+    there.run(PROGRAM, (1,), array, out, 4)
+    there.contiguous(array)
+    there.sort(array)
+    there.arange(3)
+    there.constants((1, 2))
+    there.flags()
+    assert out.device.id == number
+    assert {device for _, device in machine.done} == {number}
+    assert [what for what, _ in machine.done].count("launch") == 1
+    assert machine.current == 0  # as it was before
+
+
+def test_arrays_of_two_devices_are_refused_by_both_names(machine: Machine) -> None:
+    made = sys.modules["cupy"].Array  # type: ignore[attr-defined]
+    first, second = made((4,), np.float32, 0), made((2, 3), np.float64, 1)
+    with pytest.raises(TypeError, match=r"float32\[4\] on device 0 .* float64\[2, 3\] on device 1"):
+        launch.backend_of(first).run(PROGRAM, (1,), first, second, 4)
+    assert ("launch", 0) not in machine.done
+    backend.refuse_devices("f", (first, first, 3.0, np.ones(2)))
+
+
+def test_one_device_asks_nothing(monkeypatch: Any) -> None:
+    alone = Machine(count=1)
+    fake = module(alone)
+    fake.cuda.runtime.getDevice = None  # would fail if it were called
+    monkeypatch.setitem(sys.modules, "cupy", fake)
+    monkeypatch.setattr(launch, "Kernel", lambda program, capability: FakeKernel(alone, program))
+    launch._cupy_backend.cache_clear()
+    array = fake.Array((4,), np.float32, 0)
+    launch.backend_of(array).run(PROGRAM, (1,), array, 4)
+    launch.backend_of(array).zeros((1,), np.int32)
+    assert alone.done == [("load", 0), ("launch", 0), ("zeros", 0)]
+
+
+def test_a_sweep_works_on_the_device_of_its_cotangent(monkeypatch: Any) -> None:
+    entered: list[str] = []
+
+    class Context:
+        def __enter__(self) -> None:
+            entered.append("in")
+
+        def __exit__(self, *_: Any) -> None:
+            entered.append("out")
+
+    monkeypatch.setattr(backend, "where_it_lives", lambda value: Context())
+    npgrad.grad(lambda x: np.sum(x * x))(np.ones(2))
+    npgrad.jvp(lambda x: x * x, (np.ones(2),), (np.ones(2),))
+    assert entered == ["in", "out"] * 2
+    monkeypatch.undo()
+    with backend.where_it_lives(np.ones(2)):
+        pass
