@@ -77,6 +77,7 @@ class Rule:
         "kind",
         "name",
         "pair",
+        "pointwise",
         "reason",
         "risky",
         "run",
@@ -121,6 +122,7 @@ class Rule:
         self.run: Function | None = None  # see `computed_by`
         self.verdict = False  # its True says that two arrays are equal
         self.pair: Rule | None = None  # see `of_two`
+        self.pointwise = False  # of one array elementwise, though no ufunc: see `pointwise`
         self.fresh = False  # makes a new buffer: constant whatever it was given
         self.compiled: Any = None  # filled by the graph on first use
 
@@ -451,6 +453,12 @@ def of_two(rule: Rule, vjp: Rules, forward: Rules) -> None:
         holomorphic=rule.holomorphic,
         batched=rule.batched,
     )
+
+
+def pointwise(rule: Rule) -> Rule:
+    """Say that `rule`'s function and rules are elementwise and made of ufuncs on any array."""
+    rule.pointwise = True
+    return rule
 
 
 def computed_by(fun: Any, run: Function) -> None:

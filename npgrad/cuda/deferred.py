@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from npgrad.graph import backend
 from npgrad.graph.deferred import Deferred
 
 from .fuse import SPELLING, Chain, Operation
@@ -59,8 +60,10 @@ class Evaluator:
     def evaluate(self, order: list[Deferred], outputs: list[Deferred]) -> bool:
         """Give `outputs` their values by one kernel; False if it is not worth it, or cannot be."""
         key, arrays, numbers = _structure(order, outputs)
-        if not arrays or len(order) > MOST or any(node.name == "full" for node in order):
+        if not arrays or len(order) > MOST:
             return False
+        if len(arrays) > 1:
+            backend.refuse_devices(f"np.{order[0].name} (and what follows)", arrays)
         seen = self.seen.get(key)
         if seen is None:
             seen = self.seen[key] = Seen()

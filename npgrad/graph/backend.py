@@ -6,6 +6,7 @@ float or complex, which stays what it is because NumPy treats it as weak (NEP 50
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from typing import Any
 
@@ -15,7 +16,8 @@ Array = Any
 Index = Any
 Shape = tuple[int, ...]
 
-WHERE, ZEROS_LIKE, SQUARE = np.where, np.zeros_like, np.square
+WHERE, SQUARE = np.where, np.square
+LIKE: Any = {np.zeros_like: 0, np.ones_like: 1}  # makers of arrays of one number
 broadcast_shapes = np.broadcast_shapes
 dtype_of: Any = np.dtype
 FLOAT = np.dtype(np.float64)
@@ -106,6 +108,33 @@ def on_device(value: Array) -> bool:
     return kind not in HOST and (
         kind.__module__.partition(".")[0] in DEVICE_LIBRARIES or kind.__module__ == DEFERRED
     )
+
+
+_HERE = contextlib.nullcontext()
+
+
+def where_it_lives(value: Array) -> Any:
+    """A context in which a device's library works on the device of `value`."""
+    device = getattr(value, "device", None) if on_device(value) else None
+    return device if hasattr(device, "__enter__") else _HERE
+
+
+def device_of(value: Array) -> int | None:
+    """The number of the device where `value` lives; None for one of the host."""
+    return getattr(getattr(value, "device", None), "id", None)
+
+
+def refuse_devices(name: str, arrays: Any) -> None:
+    """Raise if arrays live on several devices: npgrad moves none of them in silence."""
+    first: Array = next((a for a in arrays if device_of(a) is not None), None)
+    for array in arrays:
+        here, there = device_of(first), device_of(array)
+        if there is not None and there != here:
+            raise TypeError(
+                f"npgrad: {name} was given a {first.dtype}{list(first.shape)} on device {here} and "
+                f"a {array.dtype}{list(array.shape)} on device {there}. Nothing is copied in "
+                f"silence: with cupy.cuda.Device({here}): cupy.asarray(x) brings one there."
+            )
 
 
 def solid(values: Any) -> list[Array]:
@@ -263,8 +292,16 @@ def changed(array: Array, digest: Any, whole: bool) -> bool:
     """Whether the contents of `array` are no longer those of which `digest` was taken."""
     if type(digest) is int:
         return bool(fingerprint(array, whole) != digest)
-    pairs = zip(_sampled(array, whole), digest, strict=True)
-    return any(bool((_bits(now) != _bits(then)).any()) for now, then in pairs)
+    return bool(differ(array, digest, whole))
+
+
+def differ(array: Array, digest: Any, whole: bool) -> Array:
+    """`changed` for an array of a device, whose answer stays there."""
+    found: Array = None
+    for now, then in zip(_sampled(array, whole), digest, strict=True):
+        part = (_bits(now) != _bits(then)).any()
+        found = part if found is None else found | part
+    return found
 
 
 def fingerprint(array: Array, whole: bool = False) -> Any:

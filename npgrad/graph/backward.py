@@ -24,7 +24,7 @@ from ..errors import GraphFreed, OperandMutated
 from . import backend
 from .array import GradArray, handle_of
 from .conform import conform
-from .deferred import Deferred, evaluator, settle, settled
+from .deferred import Deferred, answer, ask_later, evaluator, lazily, settle, settled
 from .memory import keep_freed
 from .node import Leaf, Node, position, recorded_at
 from .op import Op
@@ -71,15 +71,21 @@ def depending(order: list[Node], roots: set[int]) -> set[int]:
     return active
 
 
-def verify(node: Node, kept: tuple[Any, ...]) -> None:
-    """Raise if a plain operand that `node` kept was changed since."""
+def verify(node: Node, kept: tuple[Any, ...], later: bool = False) -> None:
+    """Raise if a plain operand that `node` kept was changed since; on a device maybe `later`."""
+
+    def error(node: Node = node) -> OperandMutated:
+        return OperandMutated(
+            f"npgrad: a plain array given to {node.op.name} was changed in place after it was "
+            f"recorded, so the gradient would be wrong.{recorded_at(node)} Pass a copy "
+            "(a.copy()), or change it after the backward pass."
+        )
+
     for array, digest, whole in kept[node.op.width :]:
-        if backend.changed(array, digest, whole):
-            raise OperandMutated(
-                f"npgrad: a plain array given to {node.op.name} was changed in place after it was "
-                f"recorded, so the gradient would be wrong.{recorded_at(node)} Pass a copy "
-                "(a.copy()), or change it after the backward pass."
-            )
+        if later and type(digest) is not int:
+            ask_later(backend.differ(array, digest, whole), error)
+        elif backend.changed(array, digest, whole):
+            raise error()
 
 
 def freed(node: Node) -> GraphFreed:
@@ -307,11 +313,13 @@ class Backward:
             self.count = backend.describe(self.like)[0][0]
         for node, g in seeds:
             self.accumulate(node, g, False)
-        self.lazy = not self.record and backend.on_device(self.like) and evaluator() is not None
-        with backend.quiet():
+        there = backend.on_device(self.like)
+        self.lazy = there and not self.record and evaluator() is not None
+        with backend.quiet(), backend.where_it_lives(self.like):
             self._sweep(list(order), retain or self.record)
-            if self.lazy:
+            if there:
                 self._settle_leaves()
+                answer()
         if self.entries > MUCH:
             keep_freed()
 
@@ -446,9 +454,11 @@ class Backward:
                     self.aliased.discard(key)
                     continue
                 if len(kept) > op.width:
-                    verify(node, kept)
+                    verify(node, kept, lazy)
                 if record:
                     kept = op.lift(node)
+                elif lazy and op.pointwise:
+                    g, kept = lazily(g), tuple(map(lazily, kept))
                 elif lazy and not op.masks:
                     g, kept = settled(g), settled(kept)
                 self._current_owned = key in owned

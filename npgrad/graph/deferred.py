@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import threading
 from collections.abc import Callable, Iterable
 from operator import attrgetter
 from typing import Any
@@ -139,8 +140,9 @@ class Deferred(NDArrayOperatorsMixin):
             made = choice(*args)
             if made is not None:
                 return made
-        if func is backend.ZEROS_LIKE and len(args) == 1 and not kwargs:
-            return put_off("full", _itself, (self.dtype.type(0),), self.shape, self.dtype)
+        if func in backend.LIKE and len(args) == 1 and not kwargs and args[0] is self:
+            number = self.dtype.type(backend.LIKE[func])
+            return put_off("full", _itself, (number,), self.shape, self.dtype)
         return func(*settled(args), **settled(kwargs))
 
     def __pow__(self, other: Any) -> Any:
@@ -444,6 +446,39 @@ def step_by_step(order: list[Deferred], outputs: list[Deferred]) -> None:
         if backend.describe(made)[0] != output.shape or not backend.on_device(made):
             made = evaluator().filled(made, output.shape, output.dtype)
         output.value = made
+
+
+# -- what can be wrong, and is asked later ---------------------------------------------------------
+
+
+class _Asked(threading.local):
+    """Questions of this thread whose answers are on the device."""
+
+    flags: list[tuple[Any, Callable[[], Exception]]] | None = None
+
+
+_ASKED = _Asked()
+MANY = 64  # questions that are put together
+
+
+def ask_later(flag: Any, error: Callable[[], Exception]) -> None:
+    """Raise ``error()`` if `flag`, on the device, turns out to be true: at the end of a sweep.
+
+    To ask at once would wait for all that was launched, while the host has nothing to do.
+    """
+    if _ASKED.flags is None:
+        _ASKED.flags = []
+    _ASKED.flags.append((flag, error))
+    if len(_ASKED.flags) >= MANY:
+        answer()
+
+
+def answer() -> None:
+    """Wait for the device, and raise what is to be raised."""
+    flags, _ASKED.flags = _ASKED.flags, None
+    for flag, error in flags or ():
+        if bool(flag):
+            raise error()
 
 
 # -- handles --------------------------------------------------------------------------------------

@@ -58,6 +58,7 @@ class General(Op):
         self.view = rule.view
         self.batched = rule.batched
         self.holomorphic = rule.holomorphic
+        self.pointwise = rule.pointwise
         parameters = rule.signature.parameters
         self.names = tuple(parameters)
         self.defaults = tuple(p.default for p in parameters.values())

@@ -37,6 +37,7 @@ class Op:
     name = "?"
     risky = False
     masks = False  # whether a careful sweep masks its rules
+    pointwise = False  # elementwise: on a device it is put off, and its rules are
     single: Callable[..., Any] | None = None
     quick: tuple[Pull | None, ...] | None = None
     reuse: tuple[Any, int] | None = None

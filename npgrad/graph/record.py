@@ -16,7 +16,7 @@ from .. import table
 from ..errors import InPlaceError, NoDerivative, RuleError
 from . import backend, modes
 from .array import GradArray, current, handle_of
-from .deferred import settled
+from .deferred import LAZY, settled
 from .general import OPTION, STRICT, General, Slots, Zeros, item_of
 from .node import Node
 from .op import Elementwise, Op
@@ -193,6 +193,8 @@ def general(op: General, args: tuple[Any, ...], kwargs: dict[str, Any], frame: F
                 return _general_slowly(op, args, kwargs, frame)
             if value._view is None:
                 array, node = value._array, value._node
+            elif value._view is LAZY:
+                return _general_slowly(op, args, kwargs, frame)
             elif op.view and slot == 0:
                 array, node = region(value)
             else:
@@ -305,7 +307,7 @@ def product(op: General, x1: Any, x2: Any, frame: FrameType) -> Any:
 
 def lone(op: General, x: Any, frame: FrameType) -> Any:
     """`general` for a call with one array and nothing else, such as ``np.sum(x)``."""
-    if type(x) is not GradArray or not op.lone or _MODE() is not None:
+    if type(x) is not GradArray or x._view is LAZY or not op.lone or _MODE() is not None:
         return general(op, (x,), {}, frame)
     array, parent = (x._array, x._node) if x._view is None else current(x)
     plan = op.plan(1)
@@ -385,6 +387,7 @@ def _general_slowly(
     plain = list(args)
     named = dict(kwargs)
     source = out = None
+    mode = _MODE()
     for key, value in (*enumerate(args), *kwargs.items()):
         i = key if type(key) is int else op.place.get(key, -1)  # type: ignore[call-overload]
         holder: Any = plain if type(key) is int else named
@@ -400,6 +403,8 @@ def _general_slowly(
             if op.view and slot == 0:
                 source = value
                 holder[key], parents[0] = region(value)
+            elif op.pointwise and value._view is LAZY and mode is None:
+                holder[key], parents[slot], _ = LAZY.operand(value)  # type: ignore[index]
             else:
                 holder[key], parents[slot] = current(value)  # type: ignore[index]
         elif i in op.slot and isinstance(value, (list, tuple)) and has_recorded(value):
@@ -423,7 +428,6 @@ def _general_slowly(
     except Exception:
         backend.refuse_mixed(op.name, values)
         raise
-    mode = _MODE()
     node = None
     if active and (mode is None or mode.recording):
         node = _general_node(op, values, parents, elements, recorded, result, frame)
@@ -506,8 +510,9 @@ def _handles(op: General, node: Node | None, result: Any, source: Any, values: l
     if op.view and source is not None and not backend.is_scalar(result):
         array = values[op.arrays[0]]
         if result is array or backend.is_view(result, array):
-            kept = list(map(parameter, values))
+            kept = list(values)
             kept[op.arrays[0]] = None
+            kept = list(map(parameter, kept))
             link(handle, source, op, (*kept, None, None))
     return handle
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from npgrad.errors import OutOfRange
 from npgrad.graph import backend
+from npgrad.graph.deferred import ask_later
 from npgrad.implementations import device_kernel
 from npgrad.kernels import batch_norm as batch_host
 from npgrad.kernels import conv2d as conv_host
@@ -142,6 +143,32 @@ def log_softmax_grad(g: Array, y: Array) -> Array:
     """See `softmax_grad`."""
     module = _kernel("log_softmax", g, y) if g.shape == y.shape else None
     return log_host.log_softmax_grad_reference(g, y) if module is None else module.backward(g, y)
+
+
+def entropy_kernels(logits: Any, labels: Any) -> Any:
+    """The kernels of cross_entropy if they may take these, else None."""
+    fits = backend.on_device(labels) and labels.dtype.char in "il" and len(logits.shape) == 2
+    fits = fits and logits.dtype == np.float32 and 0 not in logits.shape
+    return device_kernel("cross_entropy") if fits else None
+
+
+def cross_entropy(logits: Array, labels: Array) -> Array:
+    """The mean loss; a label that is no class raises when the sweep ends, and is NaN until then."""
+    losses, bad = device_kernel("cross_entropy").forward(logits, labels)
+    classes = logits.shape[-1]
+
+    def error() -> OutOfRange:
+        low, high = backend.bounds(labels)
+        worst = low if low < 0 else high
+        return OutOfRange(f"npgrad.nn.cross_entropy: label {worst} of {classes} classes")
+
+    ask_later(bad, error)
+    return losses.mean()
+
+
+def cross_entropy_grad(g: Array, logits: Array, labels: Array) -> Array:
+    """See `cross_entropy`."""
+    return device_kernel("cross_entropy").backward(g, logits, labels)
 
 
 def conv2d(x: Array, w: Array, geometry: Any) -> Array:

@@ -14,7 +14,7 @@ import numpy as np
 
 from npgrad.kernels import activations as kernels
 from npgrad.nn._declare import fused, operation, prepared
-from npgrad.table import reverse
+from npgrad.table import pointwise, reverse
 
 __all__ = [
     "affine",
@@ -111,7 +111,7 @@ _softplus_grad = fused(kernels.softplus_grad, _softplus_formula)
 
 def _decide(function: Any, rule: Any) -> None:
     """An elementwise rule is VJP and JVP at once, and takes cotangents with leading axes."""
-    reverse(function, rule, forward=rule, batched=True)
+    pointwise(reverse(function, rule, forward=rule, batched=True))
 
 
 _decide(_relu, _relu_grad)

@@ -16,12 +16,13 @@ from typing import Any
 
 import numpy as np
 
+from npgrad.graph.deferred import settled
 from npgrad.kernels import conv2d as kernels
 from npgrad.kernels.conv2d import Geometry
 from npgrad.nn import _device
 from npgrad.nn._declare import operation, prepared, shape_of, wrong_shape
 from npgrad.nn._device import routed
-from npgrad.table import bilinear, linear
+from npgrad.table import bilinear, linear, pointwise
 
 __all__ = [
     "conv1d",
@@ -88,7 +89,7 @@ bilinear(
     lambda g, dy, shape, geometry: _grad_input(dy, g, shape, geometry),
     ignores=("extent",),
 )
-linear(_add_bias, transpose={"y": lambda g: g, "b": lambda g: _grad_bias(g)})
+pointwise(linear(_add_bias, transpose={"y": lambda g: g, "b": lambda g: _grad_bias(settled(g))}))
 linear(
     _grad_bias,
     transpose=lambda g, shape: np.broadcast_to(np.reshape(g, (-1, 1, 1)), shape),

@@ -12,6 +12,8 @@ import numpy as np
 
 from npgrad.errors import OutOfRange
 from npgrad.graph import backend
+from npgrad.graph.array import GradArray
+from npgrad.graph.deferred import answer
 from npgrad.kernels import log_softmax as log_kernels
 from npgrad.kernels import softmax as kernels
 from npgrad.nn import _device
@@ -75,6 +77,21 @@ reverse(
     forward=_logsumexp_push,
     batched=True,
 )
+
+
+@operation("cross_entropy")
+def _entropy(logits: Any, labels: Any) -> Any:
+    return _device.cross_entropy(logits, labels)
+
+
+def _entropy_formula(g: Any, logits: Any, labels: Any) -> Any:
+    """The gradient of the mean: softmax, one less at the label."""
+    classes = backend.library(labels).arange(logits.shape[-1])
+    one = (labels[:, None] == classes).astype(np.float32)
+    return (_softmax(logits) - one) * (g / len(labels))
+
+
+reverse(_entropy, {"logits": fused(_device.cross_entropy_grad, _entropy_formula)})
 
 
 def _along(function: Any, x: Any, axis: int, name: str, reduces: bool = False) -> Any:
@@ -159,6 +176,11 @@ def cross_entropy(logits: Any, labels: Any) -> Any:
         raise wrong_shape("cross_entropy", "labels", labels.shape, wanted)
     if labels.dtype.kind not in "iu":
         raise OutOfRange(f"npgrad.nn.cross_entropy: labels are integers, not {labels.dtype}")
+    if _device.entropy_kernels(logits, labels) is not None:
+        loss = _entropy(logits, labels)
+        if type(logits) is not GradArray:
+            answer()
+        return loss
     if labels.size:
         low, high = backend.bounds(labels)
         if low < 0 or high >= shape[-1]:

@@ -18,9 +18,11 @@ from npgrad.cuda import simulated
 from npgrad.cuda.fuse import Chain, Operation
 from npgrad.cuda.kernels import (
     batch_norm,
+    conv2d,
     conv2d_grad_bias,
     conv2d_grad_input,
     conv2d_grad_weight,
+    cross_entropy,
     embedding,
     gather,
     group_norm,
@@ -31,6 +33,7 @@ from npgrad.cuda.kernels import (
     scatter_add,
     softmax,
 )
+from npgrad.kernels.conv2d import Geometry, conv2d_reference
 
 Move = Callable[[Any], Any]
 # relative error in the 2-norm: float32 rounding of sums of up to 10^5 terms; 16-bit types round their inputs and outputs
@@ -196,6 +199,28 @@ def check_batch_norm(
     assert error(get(db), want[2]) < 2e-5
 
 
+def check_cross_entropy(
+    rows: int, classes: int, put: Move, get: Move, dtype: str = "int64"
+) -> None:
+    inputs = Inputs(13, "float32", put)
+    x, x64 = inputs.new(rows, classes, shift=2.0)
+    labels = inputs.random.integers(0, classes, rows).astype(dtype)
+    g = np.array([1.7], np.float32)
+    loss, bad = cross_entropy.forward(x, put(labels))
+    assert not get(bad).any()
+    wanted = cross_entropy.reference_forward(x64, labels)
+    assert np.abs(get(loss) - wanted).max() < 3e-6 * max(1.0, np.abs(x64).max())
+    dx = cross_entropy.backward(put(g), x, put(labels))
+    if classes > 1:  # one class: a loss and a gradient of zero
+        wanted = cross_entropy.reference_backward(float(g[0]), x64, labels)
+        assert error(get(dx), wanted) < 3e-6
+    for worst in (-1, classes):
+        labels[rows // 2] = worst
+        loss, bad = cross_entropy.forward(x, put(labels))
+        assert get(bad).all()
+        assert np.isnan(get(loss)).tolist() == [i == rows // 2 for i in range(rows)]
+
+
 def make_index(random: Any, kind: str, limit: int, shape: Any) -> np.ndarray:
     """Indices in [-limit, limit): uniform, skewed (60 % one value) or all equal."""
     if kind == "equal":
@@ -307,6 +332,39 @@ def check_conv2d(
             assert error(get(found), want) < tolerance
     if "bias" in which:
         assert error(get(conv2d_grad_bias.backward(put(g))), conv2d_grad_bias.reference(g64)) < 3e-6
+
+
+def check_conv2d_sixteen(
+    kind: str, put: Move, get: Move, *, groups: int = 1, stride: int = 1
+) -> None:
+    """All four convolutions of 16-bit arrays: the sums are float32's, only the result is rounded.
+
+    The inputs are exact in float64, so the weights' gradient, which stays float32, is off by the
+    rounding of sums alone; 2e-5 is what a tensor core that truncates leaves of 576 terms.
+    """
+    inputs = Inputs(14, kind, put)
+    per, outputs, size = 16 // groups, 16, 11
+    rows = (size + 2 - 3) // stride + 1
+    x, x64 = inputs.new(2, 16, size, size)
+    w, w64 = inputs.new(outputs, per, 3, 3)
+    g, g64 = inputs.new(2, outputs, rows, rows)
+    geometry = (stride, 1, 1, groups)
+    name = kind if kind == "bfloat16" else None
+    pairs = [conv2d_grad_input.pair(v) for v in geometry[:3]]
+    gx = conv2d_grad_input.backward(g, w, (2, 16, size, size), *geometry, kind=name)
+    want = conv2d_grad_input.reference(g64, w64, (2, 16, size, size), *pairs, groups)
+    assert gx.dtype == x.dtype
+    assert error(decode(get(gx), kind), want) < TOLERANCE[kind] / 2
+    gw = conv2d_grad_weight.backward(g, x, (3, 3), *geometry, kind=name)
+    assert gw.dtype == np.float32
+    want = conv2d_grad_weight.reference(g64, x64, (3, 3), *pairs, groups)
+    assert error(get(gw), want) < 2e-5
+    gb = get(conv2d_grad_bias.backward(g, kind=name))
+    assert error(gb, conv2d_grad_bias.reference(g64)) < 3e-6
+    y = conv2d.forward(x, w, *geometry, kind=name)
+    if y is not None:  # some groups take another way
+        want = conv2d_reference(x64, w64, Geometry(pairs[0], 1, 1, 1, 1, (1, 1), groups))
+        assert error(decode(get(y), kind), want) < TOLERANCE[kind] / 2
 
 
 # one line a ufunc: dtype of the result, and operands in its domain

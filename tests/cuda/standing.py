@@ -69,7 +69,7 @@ class Interpreted(Evaluator):
 @contextmanager
 def device(evaluator: Evaluator | None) -> Iterator[Any]:
     """`DeviceArray` counts as a device's, its elementwise operations are put off."""
-    on_device, library = backend.on_device, backend.library
+    on_device, library, foreign = backend.on_device, backend.library, backend.foreign_type
 
     def there(value: Any) -> bool:
         return type(value) in (DeviceArray, deferred.Deferred)
@@ -77,14 +77,19 @@ def device(evaluator: Evaluator | None) -> Iterator[Any]:
     def of(value: Any) -> Any:
         return Library() if there(value) else library(value)
 
+    def stranger(kind: type) -> bool:
+        return kind is not DeviceArray and foreign(kind)
+
     load = deferred._Offer.load
     backend.on_device, backend.library = there, of  # type: ignore[assignment]
+    backend.foreign_type = stranger  # type: ignore[assignment]
     deferred.use(lambda: evaluator)
     deferred._RESOLVED.clear()
     try:
         yield evaluator
     finally:
         backend.on_device, backend.library = on_device, library
+        backend.foreign_type = foreign
         deferred.use(load)  # type: ignore[arg-type]
         deferred._RESOLVED.clear()
 

@@ -29,11 +29,13 @@ from npgrad.cuda.kernels import (
     conv2d_grad_weight,
     conv_direct,
     conv_tile,
+    cross_entropy,
     group_norm,
     index_add,
     looped,
     rows,
     scatter_add,
+    sixteen,
 )
 from npgrad.cuda.source import ELEMENTS
 
@@ -110,6 +112,10 @@ def other_kernels() -> dict[str, Any]:
         "index_add 1-D": lambda v: index_add.chunk_add(1, 1, 1, False, True, "int32", v),
         "index_add ordered": lambda v: index_add.segment_add(4, 32, 2, True, False),
         "scatter_add": lambda v: scatter_add.scatter_rows(4096, 512, 512, True, "int64", True),
+        "widen": lambda v: sixteen.convert(BF16, F32, 8),
+        "narrow": lambda v: sixteen.convert(F32, F16, 8),
+        "cross_entropy forward": lambda v: cross_entropy.row_losses(10, "int64"),
+        "cross_entropy backward": lambda v: cross_entropy.logits_gradient(1000, "int32"),
         "conv weights": lambda v: conv_tile.arrange_weights(flat, True, 4),
         "conv grad bias": lambda v: conv2d_grad_bias.channel_sums(196, 4),
         "conv sum of splits": lambda v: conv2d_grad_weight.sum_splits(9, 8),

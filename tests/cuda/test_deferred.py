@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import npgrad
+from npgrad.errors import OperandMutated
 from npgrad.graph import deferred
 from npgrad.graph.deferred import Deferred, lazily, settled
 from tests.samples import elementwise, piecewise
@@ -176,6 +177,38 @@ def test_long_chains_are_cut(fused: Interpreted, length: int) -> None:
     assert max(fused.lengths) <= deferred.LONGEST + deferred.FORWARD
     # each forward operation is computed at most a few times: the work is linear in the length
     assert sum(fused.lengths) < 20 * length
+
+
+def test_activations_are_part_of_an_expression(fused: Interpreted) -> None:
+    def f(x: Any) -> Any:
+        t = npgrad.nn.relu(npgrad.nn.gelu(x) * 2.0 + 0.1)
+        return np.sum(npgrad.nn.silu(t) * npgrad.nn.softplus(t) + npgrad.nn.leaky_relu(x, 0.2))
+
+    want, wanted = npgrad.value_and_grad(f)(X)
+    for _ in range(2):
+        before = fused.launched
+        got, found = npgrad.value_and_grad(f)(to_device(X))
+    assert fused.launched - before == 2
+    assert to_host(got) == pytest.approx(want, rel=1e-13)
+    np.testing.assert_allclose(to_host(found), wanted, rtol=1e-12)
+
+
+def test_what_is_asked_later_is_raised_at_the_end_of_the_sweep(fused: Interpreted) -> None:
+    w = to_device(np.full(3000, 2.0))  # large: fingerprinted
+
+    def f(x: Any) -> Any:
+        y = x * w
+        w[5] = 1.0
+        return np.sum(y)
+
+    with pytest.raises(OperandMutated, match=r"np\.multiply was changed"):
+        npgrad.grad(f)(to_device(np.ones(3000)))
+    npgrad.grad(lambda x: np.sum(x * w))(to_device(np.ones(3000)))  # nothing is left behind
+    deferred.ask_later(to_device(np.array([False])), AssertionError)
+    deferred.ask_later(to_device(np.array([1])), lambda: ValueError("this one"))
+    with pytest.raises(ValueError, match="this one"):
+        npgrad.grad(lambda x: np.sum(x * 2.0))(to_device(X))
+    deferred.answer()
 
 
 def test_second_order(fused: Interpreted) -> None:

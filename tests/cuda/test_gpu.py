@@ -291,6 +291,18 @@ def test_conv2d(case: Any) -> None:
     checks.check_conv2d(images, shape, outputs, kernel, put, get, **options)
 
 
+@pytest.mark.parametrize("kind", ["float16", "bfloat16"])
+@pytest.mark.parametrize(("groups", "stride"), [(1, 1), (1, 2), (2, 1), (16, 1)])
+def test_conv2d_of_sixteen_bits(kind: str, groups: int, stride: int) -> None:
+    checks.check_conv2d_sixteen(kind, put, get, groups=groups, stride=stride)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (3, 10), (1797, 10), (4096, 1000), (5, 70000)])
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_cross_entropy(shape: tuple[int, int], dtype: str) -> None:
+    checks.check_cross_entropy(*shape, put, get, dtype)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", [*checks.UNARY, *checks.BINARY, *checks.TESTS])
 def test_fuse(name: str, dtype: str) -> None:

@@ -189,3 +189,27 @@ def test_gradients_of_kernels_of_every_size(cupy: Any, shape: tuple[int, ...]) -
         got = npgrad.grad(f, (0, 1))(cupy.asarray(x), cupy.asarray(row))
     for a, b in zip(got, want, strict=True):
         np.testing.assert_allclose(cupy.asnumpy(a), b, rtol=1e-9, atol=1e-12)
+
+
+def test_cross_entropy_of_labels_on_the_device(cupy: Any) -> None:
+    rng = np.random.default_rng(5)
+    x = rng.standard_normal((40, 7)).astype(np.float32)
+    labels = rng.integers(0, 7, 40)
+    loss = npgrad.nn.cross_entropy
+    want, wanted = npgrad.value_and_grad(lambda x: loss(x * 2.0, labels))(x)
+    there, marks = cupy.asarray(x), cupy.asarray(labels)
+    got, found = npgrad.value_and_grad(lambda x: loss(x * 2.0, marks))(there)
+    np.testing.assert_allclose(cupy.asnumpy(got), want, rtol=1e-6)
+    np.testing.assert_allclose(cupy.asnumpy(found), wanted, rtol=2e-5, atol=1e-7)
+    np.testing.assert_allclose(cupy.asnumpy(loss(there * 2, marks)), want, rtol=1e-6)
+    t = rng.standard_normal((40, 7)).astype(np.float32)
+    host = npgrad.jvp(lambda x: loss(x, labels), (x,), (t,))[1]
+    device = npgrad.jvp(lambda x: loss(x, marks), (there,), (cupy.asarray(t),))[1]
+    np.testing.assert_allclose(cupy.asnumpy(device), host, rtol=2e-5)
+    host = npgrad.hvp(lambda x: loss(x, labels), x, t)
+    device = npgrad.hvp(lambda x: loss(x, marks), there, cupy.asarray(t))
+    np.testing.assert_allclose(cupy.asnumpy(device), host, rtol=1e-4, atol=1e-7)
+    marks[3] = 7
+    for call in (lambda: npgrad.grad(lambda x: loss(x, marks))(there), lambda: loss(there, marks)):
+        with pytest.raises(IndexError, match="label 7 of 7 classes"):
+            call()

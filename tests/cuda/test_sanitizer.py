@@ -45,3 +45,7 @@ def test_conv2d() -> None:
 def test_fuse() -> None:
     checks.check_fuse_broadcast(put, get)
     checks.check_fuse("tanh", "float32", put, get, size=4000)
+
+
+def test_cross_entropy() -> None:
+    checks.check_cross_entropy(37, 10, put, get)

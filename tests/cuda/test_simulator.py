@@ -52,6 +52,7 @@ if not INSIDE:
         assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
 
 else:
+    import numpy as np
     from hypothesis import given, settings
     from hypothesis import strategies as st
 
@@ -75,6 +76,20 @@ else:
         checks.check_layer_norm((3, 33), "float32", put, get, weight=False)
         checks.check_layer_norm((4, 12), "float32", put, get, deterministic=True)
         checks.check_softmax((2, 300), "float32", put, get)
+
+    @pytest.mark.parametrize("kind", ["float16", "bfloat16"])
+    def test_conv_of_sixteen_bits(kind: str) -> None:
+        checks.check_conv2d_sixteen(kind, put, get)
+
+    def test_conv_kinds_that_do_not_fit_are_refused() -> None:
+        x = np.zeros((1, 1, 3, 3), np.float16)
+        with pytest.raises(TypeError, match="kind 'bfloat16' was given arrays of float16, float16"):
+            checks.conv2d_grad_weight.backward(x, x, (1, 1), kind="bfloat16")
+
+    @pytest.mark.parametrize("shape", [(1, 1), (3, 10), (9, 33), (8, 1000)])
+    def test_rows_with_labels(shape: tuple[int, int]) -> None:
+        checks.check_cross_entropy(*shape, put, get)
+        checks.check_cross_entropy(*shape, put, get, "int32")
 
     def test_long_rows() -> None:
         checks.check_softmax((1, 16500), "float32", put, get)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -9,34 +10,23 @@ import pytest
 
 import npgrad
 from npgrad.graph import backend
-from tests.fake_device import DeviceArray, to_device, to_host
 
-
-class Library:
-    """The fake device's array makers and tests."""
-
-    def __getattr__(self, name: str) -> Any:
-        made = getattr(np, name)
-        return lambda *args, **kwargs: to_device(made(*map(to_host, args), **kwargs))
+from .standing import device, to_device, to_host
 
 
 @pytest.fixture
-def looks(monkeypatch: Any) -> list[int]:
-    """How many arrays each look took."""
+def looks(monkeypatch: Any) -> Iterator[list[int]]:
+    """How many arrays each look took; nothing is put off."""
     found: list[int] = []
-    all_finite, library = backend.all_finite, backend.library
+    with device(None):
+        all_finite = backend.all_finite
 
-    def counted(values: Any) -> bool:
-        found.append(len(values))
-        return all_finite(values)
+        def counted(values: Any) -> bool:
+            found.append(len(values))
+            return all_finite(values)
 
-    def of(value: Any) -> Any:
-        return Library() if type(value) is DeviceArray else library(value)
-
-    monkeypatch.setattr(backend, "on_device", lambda value: type(value) is DeviceArray)
-    monkeypatch.setattr(backend, "library", of)
-    monkeypatch.setattr(backend, "all_finite", counted)
-    return found
+        monkeypatch.setattr(backend, "all_finite", counted)
+        yield found
 
 
 def test_no_look_where_no_rule_makes_infinities(looks: list[int]) -> None:
