@@ -472,6 +472,14 @@ def check_empty(sample: Sample, axis: int) -> bool:
     return True
 
 
+def real(sample: Sample) -> bool:
+    """Whether arguments and results are real: a jacobian by complex numbers is not one matrix."""
+    args = arguments(sample)
+    with quiet():
+        outputs = leaves(function(sample)(*args))
+    return not any(x.dtype.kind == "c" for x in (*args, *outputs))
+
+
 def check_batched(sample: Sample) -> None:
     """The jacobian by batched cotangents equals one pull a row; by batched tangents as well.
 

@@ -24,9 +24,9 @@ from tests.harness import (
     close,
     function,
     gradients,
-    leaves,
     parameters,
     quiet,
+    real,
 )
 from tests.samples.core import Sample
 
@@ -86,14 +86,6 @@ def test_empty_arrays() -> None:
                 faults.append(f"{sample.name}, axis {axis}: {type(error).__name__}: {error}")
     assert not faults, f"{len(faults)} faults\n" + "\n".join(faults)
     assert tried > len(SAMPLES) // 4, f"only {tried} samples accept an empty axis"
-
-
-def real(sample: Sample) -> bool:
-    """Whether arguments and results are real: a jacobian by complex numbers is not one matrix."""
-    args = arguments(sample)
-    with quiet():
-        outputs = leaves(function(sample)(*args))
-    return not any(x.dtype.kind == "c" for x in (*args, *outputs))
 
 
 @pytest.mark.parametrize("sample", parameters([s for s in SAMPLES if s.batched and real(s)]))

@@ -57,12 +57,14 @@ elementwise(
 
 
 def divisor(g: Any, x2: Any, y: Any, shape: Any) -> Any:
-    """-g y / x2; where x2 was broadcast, summed before it is divided, in one pass if it can be."""
+    """-g y / x2; where x2 was broadcast, a cotangent is summed first, in one pass if it can be."""
     if getattr(y, "size", 0) > FEW and shape != y.shape and len(shape) == y.ndim:
-        rows = shape == (*y.shape[:-1], 1) and g.ndim == y.ndim and y.dtype.kind == "f"
-        if rows and type(g) is np.ndarray:
-            return np.vecdot(g, y)[..., None] / -x2
-        return unbroadcast(g * y, shape, g.ndim - y.ndim) / -x2
+        batch = g.ndim - y.ndim
+        if g.shape[batch:] == y.shape:  # a tangent has the shape of x2
+            rows = shape == (*y.shape[:-1], 1) and not batch and y.dtype.kind == "f"
+            if rows and type(g) is np.ndarray:
+                return np.vecdot(g, y)[..., None] / -x2
+            return unbroadcast(g * y, shape, batch) / -x2
     kernels = one_pass(g, y, x2)
     return -g * y / x2 if kernels is None else kernels.divisor(g, y, x2)
 
