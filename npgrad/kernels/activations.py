@@ -1,7 +1,7 @@
 """Elementwise activations and their backwards, each one pass over memory.
 
 Each backward is ``g`` times the derivative, from x or from y, whichever is cheaper. The references
-hold for any array library that answers NumPy's functions; NumPy has no erf, so it stands here.
+stand in ``activation_references.py``.
 """
 
 from __future__ import annotations
@@ -14,11 +14,34 @@ import numpy as np
 from npgrad.kernels._arrays import Array, usable
 from npgrad.kernels._compile import njit
 from npgrad.kernels._threads import spread
+from npgrad.kernels.activation_references import (
+    GELU_A,
+    GELU_B,
+    ROOT_HALF,
+    TWO_OVER_ROOT_PI,
+    erf_grad_reference,
+    erf_reference,
+    gelu_erf_grad_reference,
+    gelu_erf_reference,
+    gelu_grad_reference,
+    gelu_reference,
+    leaky_relu_grad_reference,
+    leaky_relu_reference,
+    relu_grad_reference,
+    relu_reference,
+    sigmoid_grad_reference,
+    sigmoid_reference,
+    silu_grad_reference,
+    silu_reference,
+    softplus_grad_reference,
+    softplus_reference,
+)
 from npgrad.kernels.vector_math import erf as _erf
-from npgrad.kernels.vector_math import exp as _exp
-from npgrad.kernels.vector_math import gelu_erf_slope as _gelu_erf_slope
 from npgrad.kernels.vector_math import log1p as _log1p
-from npgrad.kernels.vector_math import sigmoid as _sigmoid
+from npgrad.kernels.vector_quick import erf_quick as _erf_quick
+from npgrad.kernels.vector_quick import exp_quick as _exp
+from npgrad.kernels.vector_quick import gelu_erf_slope as _gelu_erf_slope
+from npgrad.kernels.vector_quick import sigmoid_quick as _sigmoid
 
 __all__ = [
     "erf",
@@ -39,130 +62,6 @@ __all__ = [
     "softplus",
     "softplus_grad",
 ]
-
-# gelu's tanh form: x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x**3))) = x sigmoid(x (A + B x**2))
-GELU_A = 2 * float(np.sqrt(2 / np.pi))
-GELU_B = 0.044715 * GELU_A
-ROOT_HALF = float(np.sqrt(0.5))
-DENSITY = float(1 / np.sqrt(2 * np.pi))  # of the standard normal distribution, at 0
-TWO_OVER_ROOT_PI = float(2 / np.sqrt(np.pi))
-
-# erf(x) / x - 1 in x**2 up to 1, e**(x**2) erfc(x) in (x - 3) / (x + 3) from 1 to 6: vector_math
-_NEAR = (
-    5.960685338520971e-11, -1.137495573607015e-09, 1.466032872274226e-08, -1.6350396222864617e-07,
-    1.64610084778027e-06, -1.4925595772180906e-05, 0.0001205533113295582, -0.0008548326981425542,
-    0.005223977624828431, -0.026866170645077875, 0.11283791670954885, -0.3761263890318375,
-    0.1283791670955126,
-)  # fmt: skip
-_FAR = (
-    -3.085383170517642e-08, 1.235413062777433e-06, 2.0137711660860004e-06, -7.99472073448926e-06,
-    -1.2842800707400694e-05, 6.406056854726033e-05, 4.525375131640308e-05, -0.000597062331417299,
-    0.0007077465148787014, 0.004269136350438993, -0.024392499320726086, 0.07166583719760487,
-    -0.15011593650075045, 0.24560380171233376, -0.32623356004303733, 0.17900115118138996,
-)  # fmt: skip
-
-
-def _horner(coefficients: tuple[float, ...], x: Array) -> Array:
-    """The polynomial, highest coefficient first."""
-    total = x * coefficients[0] + coefficients[1]
-    for c in coefficients[2:]:
-        total = total * x + c
-    return total
-
-
-# -- references ------------------------------------------------------------------------------------
-
-
-def relu_reference(x: Array) -> Array:
-    """``max(x, 0)``."""
-    return np.maximum(x, 0)
-
-
-def relu_grad_reference(g: Array, y: Array) -> Array:
-    """Zero at 0."""
-    return np.where(y <= 0, np.zeros_like(g), g)
-
-
-def leaky_relu_reference(x: Array, slope: float) -> Array:
-    """``x`` where positive, ``slope x`` elsewhere."""
-    return np.where(x > 0, x, slope * x)
-
-
-def leaky_relu_grad_reference(g: Array, x: Array, slope: float) -> Array:
-    """The slope counts at 0 as well."""
-    return np.where(x > 0, g, slope * g)
-
-
-def sigmoid_reference(x: Array) -> Array:
-    """``1 / (1 + exp(-x))`` without overflow."""
-    e = np.exp(-np.abs(x))
-    return np.where(x < 0, e, np.ones_like(e)) / (1 + e)
-
-
-def sigmoid_grad_reference(g: Array, y: Array) -> Array:
-    """``g y (1 - y)``."""
-    return g * (y * (1 - y))
-
-
-def silu_reference(x: Array) -> Array:
-    """``x sigmoid(x)``."""
-    return x * sigmoid_reference(x)
-
-
-def silu_grad_reference(g: Array, x: Array) -> Array:
-    """``g (s + x s (1 - s))``."""
-    s = sigmoid_reference(x)
-    return g * (s + x * s * (1 - s))
-
-
-def gelu_reference(x: Array) -> Array:
-    """The tanh form."""
-    return x * sigmoid_reference(x * (GELU_A + GELU_B * x * x))
-
-
-def gelu_grad_reference(g: Array, x: Array) -> Array:
-    """Of the tanh form."""
-    z = x * x
-    s = sigmoid_reference(x * (GELU_A + GELU_B * z))
-    return g * (s + x * s * (1 - s) * (GELU_A + 3 * GELU_B * z))
-
-
-def erf_reference(x: Array) -> Array:
-    """The error function, to 1.1 ulp of float64."""
-    wide = x.astype(np.float64)
-    a = np.abs(wide)
-    near = np.minimum(a, 1)
-    near = near + near * _horner(_NEAR, near * near)
-    far = np.clip(a, 1, 6)
-    far = 1 - np.exp(-far * far) * _horner(_FAR, (far - 3) / (far + 3))
-    return np.copysign(np.where(a > 1, far, near), wide).astype(x.dtype)
-
-
-def erf_grad_reference(g: Array, x: Array) -> Array:
-    """``g 2 / sqrt(pi) exp(-x**2)``."""
-    return g * (TWO_OVER_ROOT_PI * np.exp(-(x * x)))
-
-
-def gelu_erf_reference(x: Array) -> Array:
-    """``x Phi(x)``."""
-    return 0.5 * x * (1 + erf_reference(x * ROOT_HALF))
-
-
-def gelu_erf_grad_reference(g: Array, x: Array) -> Array:
-    """``g (Phi(x) + x phi(x))``."""
-    density = DENSITY * np.exp(-0.5 * x * x)
-    return g * (0.5 * (1 + erf_reference(x * ROOT_HALF)) + x * density)
-
-
-def softplus_reference(x: Array) -> Array:
-    """``log(1 + exp(x))`` without overflow."""
-    return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
-
-
-def softplus_grad_reference(g: Array, x: Array) -> Array:
-    """``g sigmoid(x)``."""
-    return g * sigmoid_reference(x)
-
 
 # -- kernels ---------------------------------------------------------------------------------------
 
@@ -286,7 +185,7 @@ def _gelu_erf(start, stop, x, y):  # type: ignore[no-untyped-def]
     root = x.dtype.type(ROOT_HALF)
     for i in range(x.size):
         v = x[i]
-        y[i] = half * v * (one + _erf(v * root))
+        y[i] = half * v * (one + _erf_quick(v * root))
 
 
 @_fast

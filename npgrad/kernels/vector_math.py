@@ -7,8 +7,9 @@ They are called from kernels (``exp(x)`` picks the body for x's type), not from 
 of sin and cos stand in ``vector_trig.py``.
 
 Every one is within 2 ulp over its whole range, subnormals, signed zeros, infinities and NaN
-included (``tests/kernels/test_vector_math.py``). Polynomials are minimax fits made for this file by
-the Remez exchange in 60 digits; a comment gives each one's error before rounding.
+included (``tests/kernels/test_vector_math.py``); those of ``vector_quick.py`` are nearly.
+Polynomials are minimax fits made for this file by the Remez exchange in 60 digits; a comment gives
+each one's error before rounding.
 
 Arguments are reduced as W. J. Cody and W. Waite do (Software Manual for the Elementary Functions,
 1980): ``x - k * high - k * low`` with a `high` of so few bits that ``k * high`` is exact. Adding
@@ -24,7 +25,17 @@ import numpy as np
 from npgrad.kernels._compile import by_type, njit
 from npgrad.kernels.vector_trig import cos, sin
 
-__all__ = ["cos", "erf", "exp", "expm1", "gelu_erf_slope", "log", "log1p", "sigmoid", "sin", "tanh"]
+__all__ = [
+    "cos",
+    "erf",
+    "exp",
+    "expm1",
+    "log",
+    "log1p",
+    "sigmoid",
+    "sin",
+    "tanh",
+]
 
 f32, f64, i32, i64 = np.float32, np.float64, np.int32, np.int64
 
@@ -382,22 +393,6 @@ def erf64(x):  # type: ignore[no-untyped-def]
     return erf_given64(x, exp64(-x * x))
 
 
-@_contract
-def gelu_erf_slope32(x):  # type: ignore[no-untyped-def]
-    """The derivative of x Phi(x); its density and its erf share one exponential."""
-    z = x * f32(0.7071067811865476)
-    e = exp32(-z * z)
-    return f32(0.5) * (f32(1.0) + erf_given32(z, e)) + x * (f32(0.3989422804014327) * e)
-
-
-@_contract
-def gelu_erf_slope64(x):  # type: ignore[no-untyped-def]
-    """The derivative of x Phi(x); its density and its erf share one exponential."""
-    z = x * 0.7071067811865476
-    e = exp64(-z * z)
-    return 0.5 * (1.0 + erf_given64(z, e)) + x * (0.3989422804014327 * e)
-
-
 exp = by_type(exp32, exp64)
 expm1 = by_type(expm1_32, expm1_64)
 log = by_type(log32, log64)
@@ -405,4 +400,3 @@ log1p = by_type(log1p32, log1p64)
 tanh = by_type(tanh32, tanh64)
 sigmoid = by_type(sigmoid32, sigmoid64)
 erf = by_type(erf32, erf64)
-gelu_erf_slope = by_type(gelu_erf_slope32, gelu_erf_slope64)

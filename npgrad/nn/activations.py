@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from npgrad.kernels import activation_references as formulas
 from npgrad.kernels import activations as kernels
 from npgrad.nn._declare import fused, operation, prepared
 from npgrad.table import pointwise, reverse
@@ -86,25 +87,25 @@ def _silu_formula(g: Any, x: Any) -> Any:
 
 def _gelu_formula(g: Any, x: Any) -> Any:
     z = x * x
-    s = _sigmoid(x * (kernels.GELU_A + kernels.GELU_B * z))
-    return g * (s + x * s * (1 - s) * (kernels.GELU_A + 3 * kernels.GELU_B * z))
+    s = _sigmoid(x * (formulas.GELU_A + formulas.GELU_B * z))
+    return g * (s + x * s * (1 - s) * (formulas.GELU_A + 3 * formulas.GELU_B * z))
 
 
 def _gelu_erf_formula(g: Any, x: Any) -> Any:
-    density = kernels.DENSITY * np.exp(-0.5 * x * x)
-    return g * (0.5 * (1 + _erf(x * kernels.ROOT_HALF)) + x * density)
+    density = formulas.DENSITY * np.exp(-0.5 * x * x)
+    return g * (0.5 * (1 + _erf(x * formulas.ROOT_HALF)) + x * density)
 
 
 def _softplus_formula(g: Any, x: Any) -> Any:
     return g * _sigmoid(x)
 
 
-_relu_grad = fused(kernels.relu_grad, kernels.relu_grad_reference)
-_leaky_relu_grad = fused(kernels.leaky_relu_grad, kernels.leaky_relu_grad_reference)
-_sigmoid_grad = fused(kernels.sigmoid_grad, kernels.sigmoid_grad_reference)
+_relu_grad = fused(kernels.relu_grad, formulas.relu_grad_reference)
+_leaky_relu_grad = fused(kernels.leaky_relu_grad, formulas.leaky_relu_grad_reference)
+_sigmoid_grad = fused(kernels.sigmoid_grad, formulas.sigmoid_grad_reference)
 _silu_grad = fused(kernels.silu_grad, _silu_formula)
 _gelu_grad = fused(kernels.gelu_grad, _gelu_formula)
-_erf_grad = fused(kernels.erf_grad, kernels.erf_grad_reference)
+_erf_grad = fused(kernels.erf_grad, formulas.erf_grad_reference)
 _gelu_erf_grad = fused(kernels.gelu_erf_grad, _gelu_erf_formula)
 _softplus_grad = fused(kernels.softplus_grad, _softplus_formula)
 
