@@ -13,6 +13,7 @@ from . import rules as _rules  # noqa: F401 -- fills the table
 from .compiled import njit as njit
 from .compiled import register_jvp as register_jvp
 from .compiled import register_vjp as register_vjp
+from .graph import array as _array
 from .graph.array import GradArray as GradArray
 from .graph.modes import debug as debug
 from .graph.modes import no_grad as no_grad
@@ -36,6 +37,16 @@ from .transforms.values import array as array
 from .transforms.values import stop_gradient as stop_gradient
 from .transforms.values import value as value
 from .wrapping import wrap as wrap
+
+
+def _advise(frame: _Any) -> _Any:
+    """The stand-in for a SciPy function that asked a recorded array for plain numbers."""
+    from .scipy._advice import advise
+
+    return advise(frame)
+
+
+_array.advise = _advise
 
 __version__ = "0.1.0"
 

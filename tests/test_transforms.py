@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import copy
 import dataclasses
 import operator
 import pickle
@@ -563,3 +564,100 @@ def test_threads_differentiate_side_by_side():
     for k in range(4):
         want = np.sin(2 * X * k) + np.array([6 * X[0] * k, 0, 0])
         np.testing.assert_allclose(results[k], 30 * want, rtol=1e-12, atol=1e-12)
+
+
+# -- outputs that have no gradient -----------------------------------------------------------------
+WHOLE = {
+    "count": lambda x: np.sum(x > 1),
+    "position": lambda x: np.argmax(x),
+    "comparison": lambda x: np.sum(x) > 1,
+    "python's comparison": lambda x: bool(np.sum(x) > 1),
+    "cast": lambda x: np.sum(x.astype(int)),
+    "containers": lambda x: {"a": np.argmax(x), "b": [np.sum(x) > 1]},
+    "array": lambda x: np.argsort(x),
+    "mask": lambda x: x > 1,
+}
+ASKED = {
+    "grad": lambda f, x: npgrad.grad(f)(x),
+    "grad, not wrapped": lambda f, x: npgrad.grad(f, wrap=False)(x),
+    "value_and_grad": lambda f, x: npgrad.value_and_grad(f)(x),
+    "has_aux": lambda f, x: npgrad.grad(lambda x: (f(x), x), has_aux=True)(x),
+    "nested": lambda f, x: npgrad.grad(lambda x: np.sum(npgrad.grad(f)(x) * x))(x),
+    "hessian": lambda f, x: npgrad.hessian(f)(x),
+    "elementwise_grad": lambda f, x: npgrad.elementwise_grad(f)(x),
+    "jacobian": lambda f, x: npgrad.jacobian(f)(x),
+    "jacrev": lambda f, x: npgrad.jacrev(f)(x),
+    "jacfwd": lambda f, x: npgrad.jacfwd(f)(x),
+    "vjp": lambda f, x: npgrad.vjp(f, x),
+    "jvp": lambda f, x: npgrad.jvp(f, (x,), (x,)),
+    "linearize": lambda f, x: npgrad.linearize(f, x),
+}
+
+
+@pytest.mark.parametrize("asked", ASKED)
+@pytest.mark.parametrize("name", WHOLE)
+def test_integers_and_booleans_have_no_gradient(name, asked):
+    with pytest.raises(
+        NotDifferentiable, match=r"constant wherever|needs a (scalar|function that)"
+    ):
+        ASKED[asked](WHOLE[name], np.array([1.0, 2.0]))
+
+
+def test_integers_beside_floats_have_a_gradient_of_zeros():
+    x = np.array([1.0, 2.0])
+    _, pull = npgrad.vjp(lambda x: (x * 2, np.argsort(x)), x)
+    np.testing.assert_array_equal(pull((np.ones(2), np.ones(2)))[0], [2.0, 2.0])
+    _, tangents = npgrad.jvp(lambda x: (x * 2, np.argsort(x)), (x,), (x,))
+    np.testing.assert_array_equal(tangents[1], [0.0, 0.0])
+    assert npgrad.grad(lambda x: sum([]))(2.0) == 0.0  # an empty sum of Python's is no mistake
+    assert npgrad.grad(lambda x: (np.sum(x), np.argmax(x)), has_aux=True)(x)[1] == 1
+
+
+@pytest.mark.parametrize("text", ["abc", np.array(["a", "b"]), np.array([None, None])])
+def test_text_is_no_cotangent_whatever_its_shape(text):
+    x = np.array([1.0, 2.0])
+    for f in (lambda x: x * 2, np.sum, lambda x: 3.0):
+        with pytest.raises(npgrad.errors.DTypeMismatch):
+            npgrad.vjp(f, x)[1](text)
+    with pytest.raises(npgrad.errors.DTypeMismatch):
+        npgrad.jvp(np.sin, (x,), (text,))
+    with pytest.raises(npgrad.errors.DTypeMismatch):
+        npgrad.hvp(lambda x: np.sum(x**2), x, text)
+    with pytest.raises(npgrad.errors.DTypeMismatch):
+        (npgrad.array(x) * 2).backward(text)
+
+
+def test_a_list_is_no_cotangent_of_an_array():
+    with pytest.raises(npgrad.errors.ShapeMismatch, match=r"one array or number, got \[\*, \*\]"):
+        npgrad.vjp(np.sin, np.array([1.0, 2.0]))[1]([1.0, 1.0])
+
+
+def test_pull_and_push_say_why_they_are_not_pickled():
+    x = np.array([1.0, 2.0])
+    for held, maker in (
+        (npgrad.vjp(np.sin, x)[1], "vjp"),
+        (npgrad.linearize(np.sin, x)[1], "linearize"),
+    ):
+        for kept in (pickle.dumps, copy.copy, copy.deepcopy):
+            with pytest.raises(TypeError, match=rf"holds a recording.*npgrad\.{maker}\(f"):
+                kept(held)
+        assert repr(held).startswith("<npgrad pu")
+
+
+def test_a_value_stored_away_opens_its_doors_when_nobody_can_ask_for_its_gradient():
+    stored = []
+
+    def f(x):
+        stored.append(x * 2)
+        with pytest.raises(npgrad.errors.GradientLost):
+            float(stored[-1])
+        return x * x
+
+    def outer(x):
+        slope = npgrad.grad(f, wrap=False)(x)
+        with pytest.raises(npgrad.errors.GradientLost):
+            float(stored[-1])  # of x, which is still being differentiated
+        return slope
+
+    npgrad.grad(outer, wrap=False)(3.0)  # float() of wrapped code would record
+    assert float(stored[-1]) == 6.0

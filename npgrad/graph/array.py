@@ -23,6 +23,10 @@ from .node import Leaf, Node, alive, recorded_at
 
 _OWN = frozenset({"npgrad", "numpy", "numba", "functools"})  # they ask what is behind it
 
+# A frame -> the function of a library that asked for plain numbers, and what to write instead;
+# `npgrad` fills it in.
+advise: Callable[[Any], tuple[str, str] | None] | None = None
+
 # What Numba is told of a recorded array; `npgrad.compiled` fills it in.
 numba_type: Callable[[Any], Any] | None = None
 
@@ -423,6 +427,13 @@ def lost(handle: GradArray, what: str) -> str:
     node = current(handle)[1]
     where = recorded_at(node)
     name = f"a recorded {node.dtype}{list(node.shape)} ({node.op.name})" if node else "x"
+    advice = advise(sys._getframe(2)) if advise is not None else None
+    if advice is not None:
+        called, remedy = advice
+        return (
+            f"npgrad: {called} takes plain numbers, which would cut the gradient of {name} in "
+            f"silence.{where} Instead: {remedy}."
+        )
     return (
         f"npgrad: {what} would cut the gradient of {name} in silence.{where} Instead: NumPy's own "
         "function (np.sin(x), not math.sin(x)); np.stack([...]) of a list of results, not "

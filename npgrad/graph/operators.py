@@ -87,6 +87,12 @@ def operand(value: Any) -> Any:
     return value
 
 
+def _goes_first(other: Any) -> bool:
+    """Whether `other`, such as a sparse matrix, computes with arrays itself, as ndarray asks it."""
+    kind = type(other)
+    return not hasattr(kind, "__array_ufunc__") and getattr(kind, "__array_priority__", 0) > 0
+
+
 # The text of a binary operator, and of a ufunc of two inputs called by name: Python's function
 # calls and loops would cost more than the operation. In it, x1 and x2 stand in NumPy's order;
 # `one` and `two` are the variants with x1 or x2 recorded alone, `both` with both.
@@ -316,7 +322,7 @@ def _make_indirect(ufunc: Any, reflected: bool) -> Method:
         kind = type(other)
         if kind is not GradArray and kind not in PLAIN:
             other = operand(other)
-            if other is NotImplemented:
+            if other is NotImplemented or _goes_first(other):
                 return NotImplemented
         if rule is None:
             rule = _decided(ufunc)

@@ -144,14 +144,14 @@ def cotangent_for(node: Node, cotangent: Any, what: str, value: Any) -> Any:
         cotangent = backend.asarray(cotangent)
     shape, dtype = backend.describe(unwrap(cotangent))
     backend.check_placed(what, "cotangent", unwrap(cotangent), value)
+    if dtype.kind not in "fciub" or (dtype.kind == "c" and node.dtype.kind != "c"):
+        raise DTypeMismatch(
+            f"npgrad: a cotangent of {dtype} for a value of {node.dtype}.{recorded_at(node)}"
+        )
     if shape != node.shape:
         raise ShapeMismatch(
             f"npgrad: the cotangent has shape {shape}, the value has {node.shape}."
             f"{recorded_at(node)}"
-        )
-    if dtype.kind not in "fciub" or (dtype.kind == "c" and node.dtype.kind != "c"):
-        raise DTypeMismatch(
-            f"npgrad: a cotangent of {dtype} for a value of {node.dtype}.{recorded_at(node)}"
         )
     cotangent = backend.placed(cotangent, value)
     if dtype != node.dtype or not hasattr(cotangent, "dtype"):

@@ -11,7 +11,7 @@ from ..graph.array import GradArray, current, unwrap
 from ..graph.backward import collect, depending
 from ..graph.forward import Forward
 from ..graph.node import Node, alive
-from .grad import output_parts, prepare
+from .grad import Held, output_parts, prepare
 from .run import Function, Run
 from .trees import is_single, same_structure
 from .values import value
@@ -60,7 +60,7 @@ def linearize(f: Function, *args: Any) -> tuple[Any, Callable[..., Any]]:
         seeds, given = _seeds(run, args, tangents)
         return rebuild(sweep(order, seeds, nodes, outputs, recorded or given))
 
-    return (run.out if recorded else value(run.out)), push
+    return (run.out if recorded else value(run.out)), Held("push", "linearize", push)
 
 
 def _seeds(run: Run, args: tuple[Any, ...], tangents: Sequence[Any]) -> tuple[dict[int, Any], bool]:
@@ -86,14 +86,14 @@ def tangent_for(node: Node, tangent: Any, position: int, like: Any) -> Any:
     if not backend.is_array(unwrap(tangent)) and not backend.is_scalar(tangent):
         tangent = backend.asarray(tangent)
     shape, dtype = backend.describe(unwrap(tangent))
-    if shape != node.shape:
-        raise ShapeMismatch(
-            f"npgrad: tangent {position} has shape {shape}, its argument has {node.shape}"
-        )
     if dtype.kind not in "fciub" or (dtype.kind == "c" and node.dtype.kind != "c"):
         raise DTypeMismatch(
             f"npgrad: tangent {position} is {dtype}, its argument {node.dtype}: a tangent is of "
             "its argument's kind"
+        )
+    if shape != node.shape:
+        raise ShapeMismatch(
+            f"npgrad: tangent {position} has shape {shape}, its argument has {node.shape}"
         )
     backend.check_placed("jvp", f"tangent {position}", unwrap(tangent), like)
     tangent = backend.placed(tangent, like)

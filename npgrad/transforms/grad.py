@@ -8,7 +8,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from ..errors import NotDifferentiable
+from ..errors import DTypeMismatch, NotDifferentiable, ShapeMismatch
 from ..graph import backend
 from ..graph.array import GradArray, current
 from ..graph.backward import collect
@@ -32,6 +32,8 @@ def scalar_output(out: Any, who: str, holomorphic: bool) -> tuple[Any, Node | No
             "pair, or npgrad.jacobian / npgrad.vjp for several outputs."
         )
     shape, dtype = backend.describe(result)
+    if node is None:
+        refuse_whole([result], who)
     if shape != ():
         size = 1
         for extent in shape:
@@ -251,7 +253,36 @@ def output_parts(out: Any, who: str) -> tuple[list[Any], Callable[[list[Any]], A
                 f"them (list, tuple, dict, namedtuple, dataclass); this one returned, or held, a "
                 f"{type(part).__qualname__}."
             )
+    refuse_whole(parts, who)
     return parts, rebuild
+
+
+def refuse_whole(parts: list[Any], who: str) -> None:
+    """Refuse an output that holds integers or booleans alone: its gradient would be a silent zero.
+
+    A number of Python's counts as a float, because an empty sum is ``0``.
+    """
+    kinds = {_kind(part) for part in parts if is_single(part)}
+    if kinds and kinds <= {"b", "i", "u"}:
+        raise NotDifferentiable(
+            f"npgrad: {who} of a function that returns {_whole(parts)}: a count, a position or a "
+            "comparison is constant wherever it has a derivative, so there is no gradient to "
+            "follow. Return the number that it was made of; float(...) of it if zero is meant."
+        )
+
+
+def _kind(part: Any) -> str:
+    if type(part) is bool:
+        return "b"
+    if type(part) in backend.NUMBERS:
+        return "f"
+    return str(backend.describe(_bare(part))[1].kind)
+
+
+def _whole(parts: list[Any]) -> str:
+    first = next(part for part in parts if is_single(part))
+    shape, dtype = backend.describe(backend.asarray(_bare(first)))
+    return f"an array of {dtype}" if shape else f"a number of {dtype}"
 
 
 def vjp(f: Function, *args: Any) -> tuple[Any, Function]:
@@ -301,7 +332,29 @@ def vjp(f: Function, *args: Any) -> tuple[Any, Function]:
                 seeds.append((node, cotangent_for(node, part, "pull", current(out)[0])))
         return tuple(run.gradients(seeds, True)[0])
 
-    return (run.out if recorded else value(run.out)), pull
+    return (run.out if recorded else value(run.out)), Held("pull", "vjp", pull)
+
+
+class Held:
+    """A derivative over a recording, which lives as long as this does: what `vjp` returns."""
+
+    def __init__(self, name: str, maker: str, function: Function) -> None:
+        self.__name__ = self.__qualname__ = name
+        self._maker = maker
+        self._function = function
+
+    def __call__(self, *args: Any) -> Any:
+        """The derivative applied."""
+        return self._function(*args)
+
+    def __repr__(self) -> str:
+        return f"<npgrad {self.__name__} of {self._maker}>"
+
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            f"npgrad: {self.__name__} holds a recording, which cannot be pickled or copied. Pickle "
+            f"the function and its arguments, and call npgrad.{self._maker}(f, *args) again."
+        )
 
 
 def check_constant(out: Any, cotangent: Any) -> None:
@@ -309,10 +362,10 @@ def check_constant(out: Any, cotangent: Any) -> None:
     if not is_single(out) or cotangent is None:
         return
     shape = backend.describe(backend.asarray(_bare(out)))[0]
-    given = backend.describe(backend.asarray(_bare(cotangent)))[0]
+    given, dtype = backend.describe(backend.asarray(_bare(cotangent)))
+    if dtype.kind not in "fciub":
+        raise DTypeMismatch(f"npgrad: a cotangent of {dtype} for a number or an array")
     if shape != given:
-        from ..errors import ShapeMismatch
-
         raise ShapeMismatch(f"npgrad: the cotangent has shape {given}, the value has {shape}")
 
 

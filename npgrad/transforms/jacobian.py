@@ -18,7 +18,7 @@ from ..graph.array import GradArray, current
 from ..graph.backward import collect, depending
 from ..graph.node import alive
 from .forward import sweep
-from .grad import Derived, grad
+from .grad import Derived, grad, refuse_whole
 from .run import Argnums, Function, Run
 from .trees import flatten
 
@@ -56,6 +56,7 @@ class _Linear:
     def __init__(self, f: Function, args: Any, kwargs: Any, which: Any) -> None:
         self.run = Run(f, args, kwargs, which)
         self.outputs, self.rebuild = flatten(self.run.out)
+        refuse_whole(self.outputs, "a Jacobian")
         self.values = []
         self.nodes = []
         for out in self.outputs:

@@ -85,10 +85,18 @@ def same_structure(value: Any, like: Any, what: str) -> tuple[list[Any], Rebuild
     wanted, rebuild = flatten(like)
     if len(parts) != len(wanted) or (not is_single(like) and _spec(value) != _spec(like)):
         raise ShapeMismatch(
-            f"npgrad: {what} must have the structure of what it belongs to: "
-            f"{_spec(like)}, got {_spec(value)}"
+            f"npgrad: {what} must have the structure of what it belongs to: {_named(like)}, got "
+            f"{_named(value)}"
         )
     return parts, rebuild
+
+
+def _named(value: Any) -> str:
+    """A structure for a message: ``an array``, or ``[*, {'a': *}]`` with stars for arrays."""
+    if is_single(value):
+        return "one array or number"
+    text = str(_spec(value)).removeprefix("PyTreeSpec(")
+    return text.partition(", NoneIsLeaf")[0]
 
 
 def _spec(value: Any) -> Any:

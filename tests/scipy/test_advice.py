@@ -1,0 +1,77 @@
+"""A function of SciPy's that has no stand-in is named where it loses a gradient, with a remedy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.cluster.vq
+import scipy.fft
+import scipy.integrate
+import scipy.interpolate
+import scipy.linalg
+import scipy.ndimage
+import scipy.optimize
+import scipy.signal
+import scipy.sparse
+import scipy.stats
+
+import npgrad
+from npgrad.errors import GradientLost
+
+A = np.eye(3) * 2 + 0.1
+X = np.ones(3)
+KNOTS = np.arange(3.0)
+SPARSE = scipy.sparse.csr_array(A)
+MATRIX = scipy.sparse.csr_matrix(A)
+
+# function, argument, what is named, what is said
+LOST = {
+    "decorated": (lambda a: scipy.linalg.lu_factor(a)[0], A, "linalg.lu_factor", "cho_factor"),
+    "in NumPy": (lambda a: scipy.linalg.eigh(a)[0], A, "scipy.linalg.eigh", r"np\.linalg\.eigh"),
+    "plain": (lambda x: scipy.signal.savgol_filter(x, 3, 1), X, "signal.savgol_filter", "lfilter"),
+    "keyword": (lambda x: scipy.ndimage.median_filter(input=x, size=3), X, "ndimage.median_filter",
+                "uniform_filter"),
+    "statistic": (scipy.stats.skew, X, "scipy.stats.skew", "dirichlet"),
+    "method": (scipy.stats.cauchy.logpdf, X, "scipy.stats.cauchy.logpdf", "norm"),
+    "class": (lambda x: scipy.interpolate.interp1d(KNOTS, x)(0.5), X, "scipy.interpolate.interp1d",
+              "CubicSpline"),
+    "call": (lambda x: scipy.interpolate.interp1d(KNOTS, KNOTS)(x), X, "scipy.interpolate.interp1d",
+             "CubicSpline"),
+    "optimiser": (lambda x: scipy.optimize.minimize(lambda z: np.sum(z**2), x).x, X,
+                  "scipy.optimize.minimize", r"implicit\.root"),
+    "other chapter": (scipy.cluster.vq.whiten, A, "scipy.cluster.vq.whiten", r"npgrad\.primitive"),
+    "sparse @ x": (lambda x: SPARSE @ x, X, "sparse matrix", r"npgrad\.scipy\.sparse\.matmul"),
+    "x @ sparse": (lambda x: x @ SPARSE, X, "sparse matrix", r"npgrad\.scipy\.sparse\.matmul"),
+    "sparse.dot": (lambda x: SPARSE.dot(x), X, "sparse matrix", r"npgrad\.scipy\.sparse\.matmul"),
+    "matrix * x": (lambda x: MATRIX * x, X, "sparse matrix", r"npgrad\.scipy\.sparse\.matmul"),
+    "x @ matrix": (lambda x: x @ MATRIX, A, "sparse matrix", r"npgrad\.scipy\.sparse\.matmul"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LOST)
+def test_the_function_and_a_remedy_are_named(name):
+    f, x, called, remedy = LOST[name]
+    leaf = npgrad.array(x)
+    with pytest.raises(
+        GradientLost, match=rf"npgrad: .*{called} takes plain .*Instead: .*{remedy}"
+    ):
+        f(leaf)
+
+
+def test_a_stand_in_is_named_where_code_is_not_wrapped():
+    with pytest.raises(GradientLost, match=r"Instead: npgrad\.scipy\.linalg\.solve in its place"):
+        npgrad.grad(lambda a: np.sum(scipy.linalg.solve(a, X)), wrap=False)(A)
+    with pytest.raises(GradientLost, match=r"npgrad\.scipy\.stats\.norm\.logpdf in its place"):
+        scipy.stats.norm.logpdf(npgrad.array(X))
+
+
+def test_a_call_of_the_users_own_is_not_blamed_on_scipy():
+    """The integrand is the user's, though SciPy called it."""
+    x = npgrad.array(2.0)
+    with pytest.raises(GradientLost, match=r"npgrad: float\(x\)"):
+        scipy.integrate.quad(lambda t: float(x) * t, 0, 1)
+
+
+def test_sparse_products_give_what_the_remedy_says():
+    product = lambda x: np.sum(npgrad.scipy.sparse.matmul(x, SPARSE))
+    np.testing.assert_allclose(npgrad.grad(product)(X), A.sum(axis=1))
