@@ -85,3 +85,21 @@ def test_a_state_is_a_constant() -> None:
     before = npgrad.value(state[0])
     gradient = npgrad.value(npgrad.grad(f)(X))
     np.testing.assert_allclose(gradient, 1.0 - np.tanh(before + X) ** 2)
+
+
+def test_an_argument_of_the_function_is_no_cache():
+    """Nobody kept it: the function was given two equal arrays."""
+    x = np.array([0.3, 0.4])
+
+    def f(x, start, scale=None):
+        return np.sum(x * 2) if np.array_equal(x, start) or np.array_equal(x, scale) else np.sum(x)
+
+    np.testing.assert_array_equal(npgrad.grad(f)(x, x.copy()), [2.0, 2.0])
+    np.testing.assert_array_equal(npgrad.grad(f)(x, x + 1, scale=x.copy()), [2.0, 2.0])
+    kept = x.copy()
+
+    def helper(a, b):
+        return np.array_equal(a, b)
+
+    with pytest.raises(npgrad.errors.GradientLost, match="found a recorded array equal"):
+        npgrad.grad(lambda x: np.sum(x) if helper(x, kept) else 0.0)(x)

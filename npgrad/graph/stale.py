@@ -7,6 +7,10 @@ in silence. What can be seen of it is the question whether the inputs are equal,
 
 from __future__ import annotations
 
+import inspect
+import os
+import sys
+from types import FrameType
 from typing import Any
 
 from ..errors import GradientLost
@@ -14,13 +18,16 @@ from . import backend
 from .array import GradArray, current
 from .node import Leaf, Node, alive, recorded_at
 
+PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+RUNS = os.path.join(PACKAGE, "transforms", "run.py")  # where a transform calls its function
+
 
 def found_equal(x: Any, other: Any, name: str) -> None:
     """Refuse that `name` found all of `x` and `other` equal, if that is how a cache is asked."""
     for live, kept in ((x, other), (other, x)):
         if type(live) is GradArray and _outside(kept):
             value, node = current(live)
-            if node is None or not _same(value, kept) or not _passed(node):
+            if node is None or not _same(value, kept) or not _passed(node) or _argument(kept):
                 continue
             raise GradientLost(
                 f"npgrad: {name} found a recorded array equal to one from outside of this "
@@ -45,6 +52,23 @@ def _passed(node: Node) -> bool:
                 seen.add(parent)
                 stack.append(parent)
     return False
+
+
+def _argument(kept: Any) -> bool:
+    """Whether `kept` is an argument of the function that a transform called, and so no cache."""
+    frame: FrameType | None = sys._getframe(2)
+    called = None
+    while frame is not None and frame.f_code.co_filename != RUNS:
+        if not frame.f_code.co_filename.startswith(PACKAGE):
+            called = frame
+        frame = frame.f_back
+    if frame is None or called is None:
+        return False
+    code = called.f_code
+    flags = inspect.CO_VARARGS, inspect.CO_VARKEYWORDS
+    count = code.co_argcount + code.co_kwonlyargcount
+    count += sum(bool(code.co_flags & flag) for flag in flags)
+    return any(called.f_locals.get(name) is kept for name in code.co_varnames[:count])
 
 
 def _outside(value: Any) -> bool:

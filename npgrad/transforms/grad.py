@@ -243,7 +243,9 @@ class ElementwiseGradient(Derived):
         return gradients[0] if self._single else tuple(gradients)
 
 
-def output_parts(out: Any, who: str) -> tuple[list[Any], Callable[[list[Any]], Any]]:
+def output_parts(
+    out: Any, who: str, whole: bool = False
+) -> tuple[list[Any], Callable[[list[Any]], Any]]:
     """The arrays of an output; what could hide recorded values (a generator, a set) is refused."""
     parts, rebuild = flatten(out)
     for part in parts:
@@ -253,7 +255,8 @@ def output_parts(out: Any, who: str) -> tuple[list[Any], Callable[[list[Any]], A
                 f"them (list, tuple, dict, namedtuple, dataclass); this one returned, or held, a "
                 f"{type(part).__qualname__}."
             )
-    refuse_whole(parts, who)
+    if not whole:
+        refuse_whole(parts, who)
     return parts, rebuild
 
 
@@ -314,9 +317,14 @@ def vjp(f: Function, *args: Any) -> tuple[Any, Function]:
     >>> pull(np.array([1.0, 10.0]))
     (array([ 3., 40.]), array([ 1., 20.]))
     """
+    return pulled(f, args)
+
+
+def pulled(f: Function, args: tuple[Any, ...], whole: bool = False) -> tuple[Any, Function]:
+    """What `vjp` returns; `whole` allows an output of integers alone, whose gradient is zero."""
     run = Run(prepare(f, True), args, {}, range(len(args)), later=True)
     recorded = any(argument.recorded for argument in run.arguments)
-    outputs, _ = output_parts(run.out, "vjp")
+    outputs, _ = output_parts(run.out, "vjp", whole)
     nodes = [current(out)[1] if type(out) is GradArray else None for out in outputs]
     if not recorded:
         _, older = collect([node for node in nodes if node is not None], run.floor)
