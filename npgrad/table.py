@@ -68,6 +68,7 @@ class Rule:
         "batched",
         "body",
         "both",
+        "by_entry",
         "compiled",
         "fresh",
         "fun",
@@ -123,6 +124,7 @@ class Rule:
         self.verdict = False  # its True says that two arrays are equal
         self.pair: Rule | None = None  # see `of_two`
         self.pointwise = False  # of one array elementwise, though no ufunc: see `pointwise`
+        self.by_entry = False  # entry by entry, as ufuncs are: see `graph.blocks`
         self.fresh = False  # makes a new buffer: constant whatever it was given
         self.compiled: Any = None  # filled by the graph on first use
 

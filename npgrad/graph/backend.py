@@ -188,6 +188,11 @@ def zeros(like: Array, shape: Shape, dtype: Any, layout: Shape | None = None) ->
     return xp.zeros(tuple(shape[axis] for axis in layout), dtype).transpose(inverse)
 
 
+def empty(shape: Shape, dtype: Any) -> Array:
+    """A buffer on the host whose contents are not defined."""
+    return np.empty(shape, dtype)
+
+
 def layout(array: Array) -> Shape | None:
     """The axes of `array` from the widest stride to the narrowest; None for C order."""
     if array.ndim < 2 or array.flags.c_contiguous:

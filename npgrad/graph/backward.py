@@ -20,14 +20,14 @@ from collections.abc import Iterable
 from operator import attrgetter
 from typing import Any
 
-from ..errors import GraphFreed, OperandMutated
-from . import backend
+from ..errors import GraphFreed
+from . import backend, blocks
 from .array import GradArray, handle_of
 from .conform import conform
-from .deferred import Deferred, answer, ask_later, evaluator, lazily, settle, settled
+from .deferred import Deferred, answer, evaluator, lazily, settle, settled
 from .memory import keep_freed
 from .node import Leaf, Node, position, recorded_at
-from .op import Op
+from .op import Op, verify
 from .regions import GETITEM, add_at, is_basic
 
 PATIENCE = 1 << 24  # entries between two looks: 128 MB of float64 (decision 0006 chose half)
@@ -69,23 +69,6 @@ def depending(order: list[Node], roots: set[int]) -> set[int]:
                 active.add(node.id)
                 break
     return active
-
-
-def verify(node: Node, kept: tuple[Any, ...], later: bool = False) -> None:
-    """Raise if a plain operand that `node` kept was changed since; on a device maybe `later`."""
-
-    def error(node: Node = node) -> OperandMutated:
-        return OperandMutated(
-            f"npgrad: a plain array given to {node.op.name} was changed in place after it was "
-            f"recorded, so the gradient would be wrong.{recorded_at(node)} Pass a copy "
-            "(a.copy()), or change it after the backward pass."
-        )
-
-    for array, digest, whole in kept[node.op.width :]:
-        if later and type(digest) is not int:
-            ask_later(backend.differ(array, digest, whole), error)
-        elif backend.changed(array, digest, whole):
-            raise error()
 
 
 def freed(node: Node) -> GraphFreed:
@@ -350,6 +333,8 @@ class Backward:
         lazy = self.lazy
         simple = not (record or self.batch or self.active is not None or self.careful or lazy)
         entries = 0
+        # Whether there may be a cotangent that is worth sweeping by blocks.
+        large = self.entries > 0 or getattr(self.like, "size", 1) > blocks.LARGE
         node = order[stop - 1]
         parent: Any
         try:
@@ -363,6 +348,11 @@ class Backward:
                 kept = node.kept
                 if kept is None:
                     raise freed(node)
+                if large and simple and op.by_entry and blocks.fits(g, node):
+                    run = blocks.find(self, order, i, begin)
+                    if len(run) >= blocks.SHORTEST:
+                        entries += blocks.sweep(self, run, g)
+                        continue
                 if simple:  # the everyday case, written out: a ufunc, or a function of arrays
                     single = op.single
                     if single is not None:
@@ -387,6 +377,7 @@ class Backward:
                             ours = node.id in owned if value is g else _owns(value, g)
                             self.accumulate(parent, value, size >= TINY and ours)
                             entries += size
+                            large = large or size > blocks.LARGE
                             if entries > PATIENCE and not self.aliased and not begin:
                                 self.entries = entries
                                 return i
@@ -425,6 +416,7 @@ class Backward:
                                 ours = mine if value is g else _owns(value, g)
                                 self.accumulate(parent, value, size >= TINY and ours)
                                 entries += size
+                                large = large or size > blocks.LARGE
                                 if (
                                     size > MUCH
                                     and self.masks
@@ -464,10 +456,12 @@ class Backward:
                 self._current_owned = key in owned
                 op.spread(self, node, tuple(g) if type(g) is list else g, kept)
                 entries += op.weight(g)
+                large = large or entries > blocks.LARGE
                 if (entries > PATIENCE or stop - i > MANY) and not self.aliased and not begin:
                     self.entries = max(self.entries, entries)
                     return i
         except Exception as error:
+            node = self.current or node
             where = position(node)
             error.add_note(
                 f"npgrad: in the derivative of {node.op.name}"
@@ -574,6 +568,7 @@ class Backward:
                 self.leaves[key] = (node, array if ours else backend.snapshot(array))
 
     like: Any = None
+    current: Node | None = None  # the operation of a block that is being swept
     _current_owned = False
 
 

@@ -10,12 +10,12 @@ from typing import Any
 
 from . import backend
 from .array import GradArray, leaf
-from .backward import Backward, _plain, collect, depending, freed, verify
+from .backward import Backward, _plain, collect, depending, freed
 from .conform import conform, spread
 from .deferred import settled
 from .general import conjugate, is_complex
 from .node import Leaf, Node, position
-from .op import Op
+from .op import Op, verify
 
 MANY = 8  # tangents from which one reverse rule for all is cheaper than a forward rule for each
 

@@ -57,8 +57,9 @@ class General(Op):
         self.fun = rule.fun
         self.view = rule.view
         self.batched = rule.batched
-        self.holomorphic = rule.holomorphic
         self.pointwise = rule.pointwise
+        self.by_entry = rule.by_entry
+        self.holomorphic = rule.holomorphic
         parameters = rule.signature.parameters
         self.names = tuple(parameters)
         self.defaults = tuple(p.default for p in parameters.values())

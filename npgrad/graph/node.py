@@ -52,7 +52,7 @@ class Leaf:
     __slots__ = ("given", "handle", "open", "own", "public")
     name = "leaf"
     single = quick = None
-    masks = False
+    masks = by_entry = False
 
     def __init__(self, public: bool) -> None:
         self.given: Any = None  # the caller's array, of which the leaf holds a copy

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..errors import OperandMutated
 from ..table import Rule, rule_parameters
 from . import backend
 from .array import handle_of
-from .deferred import lazily, masked
-from .node import Node
+from .deferred import ask_later, lazily, masked
+from .node import Node, recorded_at
 
 Pull = Callable[[Any, tuple[Any, ...], Any], Any]
 
@@ -31,6 +32,23 @@ def adapter(rule: Callable[..., Any], place: dict[str, int]) -> Pull:
     return eval(source, {"rule": rule})  # type: ignore[no-any-return]
 
 
+def verify(node: Node, kept: tuple[Any, ...], later: bool = False) -> None:
+    """Raise if a plain operand that `node` kept was changed since; on a device maybe `later`."""
+
+    def error(node: Node = node) -> OperandMutated:
+        return OperandMutated(
+            f"npgrad: a plain array given to {node.op.name} was changed in place after it was "
+            f"recorded, so the gradient would be wrong.{recorded_at(node)} Pass a copy "
+            "(a.copy()), or change it after the backward pass."
+        )
+
+    for array, digest, whole in kept[node.op.width :]:
+        if later and type(digest) is not int:
+            ask_later(backend.differ(array, digest, whole), error)
+        elif backend.changed(array, digest, whole):
+            raise error()
+
+
 class Op:
     """What every operation has; the graph's own operations derive from it."""
 
@@ -43,6 +61,7 @@ class Op:
     reuse: tuple[Any, int] | None = None
     both: Callable[[Any, tuple[Any, ...]], tuple[Pull, ...] | None] | None = None
     overwrites = False
+    by_entry = False  # entry by entry: `blocks` may sweep a part of the arrays after the other
     width = 1 << 30  # entries of ``kept`` beyond the width are guards of plain operands
     holomorphic = True
 
@@ -123,6 +142,7 @@ class Variant(Op):
     """
 
     masks = True
+    by_entry = True
 
     def __init__(self, base: Elementwise, names: tuple[str, ...], mask: int) -> None:
         rule = base.rule
@@ -230,9 +250,12 @@ class _Guarded(Op):
     """A `Variant` some of whose kept operands are guarded: the sweep takes the long way."""
 
     masks = True
+    by_entry = True
 
     def __init__(self, variant: Variant) -> None:
         self.variant = variant
+        self.backs = variant.backs
+        self.reuse = variant.reuse
         self.name = variant.name
         self.rule = variant.rule
         self.risky = variant.risky

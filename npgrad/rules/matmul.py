@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from npgrad.implementations import matmul
 from npgrad.rules.indexing import each_row, negative_axis
 from npgrad.table import Rule, composed, of_two, reverse
 
@@ -50,7 +51,7 @@ def matmul_left(g: Array, x2: Array, shape: Shape) -> Array:
     if len(shape) == 2 < x2.ndim == g.ndim:
         summed = (*range(x2.ndim - 2), x2.ndim - 1)
         return np.tensordot(g, x2, (summed, summed))
-    return g @ right
+    return matmul(g, right)
 
 
 def matmul_right(g: Array, x1: Array, shape: Shape) -> Array:
@@ -63,14 +64,14 @@ def matmul_right(g: Array, x1: Array, shape: Shape) -> Array:
         return x1[:, None] * g[..., None, :]
     if len(shape) == 1:
         if x1.ndim == 2:
-            return g @ x1
+            return matmul(g, x1)
         if g.ndim == x1.ndim - 1:
             return g.reshape(-1) @ x1.reshape(g.size, shape[0])
         return (g[..., None, :] @ x1)[..., 0, :]
     if len(shape) == 2 < x1.ndim == g.ndim:
         rows = math.prod(g.shape[:-1])
         return x1.reshape(rows, shape[0]).swapaxes(0, 1) @ g.reshape(rows, shape[1])
-    return x1.swapaxes(-1, -2) @ g
+    return matmul(x1.swapaxes(-1, -2), g)
 
 
 def core_axes(entry: Any) -> tuple[int, ...]:

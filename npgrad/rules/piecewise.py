@@ -81,7 +81,9 @@ CHOSEN_RULES = {
     "x1": lambda g, condition: pick(condition, g),
     "x2": lambda g, condition: pick(np.logical_not(condition), g),
 }
-linear(chosen, transpose=CHOSEN_RULES, forward=CHOSEN_RULES, batched=True).name = "np.where"
+where_rule = linear(chosen, transpose=CHOSEN_RULES, forward=CHOSEN_RULES, batched=True)
+where_rule.name = "np.where"
+where_rule.by_entry = True
 
 
 def where_body(condition: Any, x: Any = None, y: Any = None) -> Any:
