@@ -276,3 +276,37 @@ def test_symmetric_convention_of_both_triangles() -> None:
     for uplo in "LU":
         got = npgrad.grad(lambda a, uplo=uplo: np.sum(np.log(np.linalg.eigh(a, uplo)[0])))(a)
         np.testing.assert_allclose(got, np.linalg.inv(a), rtol=1e-10)
+
+
+@pytest.mark.parametrize("condition", [1e1, 1e12])
+def test_quadratic_form_of_a_large_symmetric_matrix(condition: float) -> None:
+    """The second factorization is spared: a multiple of the solution is as good."""
+    rng = np.random.default_rng(7)
+    n = 80
+    basis = np.linalg.qr(rng.normal(size=(n, n)))[0]
+    a = basis * np.geomspace(1, 1 / condition, n) @ basis.T
+    a = 0.5 * (a + a.T)
+    x = rng.normal(size=n)
+    b = a @ x
+    found = npgrad.grad(lambda a, b: 0.3 * (b @ np.linalg.solve(a, b)), argnums=(0, 1))(a, b)
+    scale = 10 * condition * np.finfo(float).eps * np.linalg.norm(x)
+    np.testing.assert_allclose(found[1], 0.6 * x, rtol=0, atol=scale)
+    np.testing.assert_allclose(
+        found[0], -0.3 * np.outer(x, x), rtol=0, atol=scale * np.linalg.norm(x)
+    )
+
+
+def test_a_form_that_is_not_quadratic_is_solved() -> None:
+    rng = np.random.default_rng(8)
+    n = 80
+    for symmetric in (False, True):
+        a = rng.normal(size=(n, n)) + 20 * np.eye(n)
+        a = a + a.T if symmetric else a
+        x, z = rng.normal(size=(2, n))
+        b, c = a @ x, a.T @ z
+        if not symmetric:
+            c = b  # a multiple of the right-hand side, but A is not symmetric
+            z = np.linalg.solve(a.T, b)
+        found = npgrad.grad(lambda a, b, c=c: c @ np.linalg.solve(a, b), argnums=(0, 1))(a, b)
+        np.testing.assert_allclose(found[1], z, rtol=1e-10, atol=1e-12)
+        np.testing.assert_allclose(found[0], -np.outer(z, x), rtol=1e-10, atol=1e-11)

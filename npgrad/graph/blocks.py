@@ -1,6 +1,6 @@
 """Runs of elementwise operations on large arrays, swept block by block.
 
-A rule that is one pass over a million entries waits for memory: on the machine of decision 0010 a
+A rule that is one pass over a million entries waits for memory: on the machine of decision 0012 a
 product into fresh memory takes 0.95 ms, and 0.4 ms where its operands are in the cache. So where
 the sweep meets a large elementwise operation it looks for others of the same shape further down,
 and takes 128 KB of each array through all of them before it goes on to the next 128 KB. Cotangents

@@ -22,9 +22,7 @@ from npgrad.kernels._threads import spread, thread_count
 
 __all__ = ["batched_matmul", "one_thread", "row_matmul"]
 
-# Bytes of a matrix from which on `row_matmul` cuts it into pieces, and of one piece.
-TALL_BYTES = 8 << 20
-PIECE_BYTES = 4 << 20
+PIECE_BYTES = 4 << 20  # of a matrix that `row_matmul` cuts into pieces
 
 _lock = threading.Lock()
 _inside = 0
@@ -106,7 +104,7 @@ def row_matmul(row: Array, matrix: Array) -> Array:
     pieces depend on the shape alone, so the sum is a definite one.
     """
     pieces = min(64, matrix.nbytes // PIECE_BYTES)
-    if matrix.nbytes < TALL_BYTES:
+    if pieces < 2:
         return row @ matrix
     with one_thread() as alone:
         if not alone:
