@@ -27,6 +27,8 @@ Shape = tuple[int, ...]
 
 # Cotangents of filters, one an image, are summed at the end where they take no more than this.
 PARTS_BYTES = 32 << 20
+# Columns made at a time, of some rows of the output: they stay in the second-level cache.
+STRIP_BYTES = 1 << 20
 
 
 @njit()
@@ -41,13 +43,15 @@ def _gather(start, stop, x, stride, top, left, dilation, size, filters, columns)
     height, width = size
     fh, fw = filters
     reach = width + (fw - 1) * dw // sw
+    # the rows that some filter reaches
+    low, high = max(0, -top), min(x.shape[1], (height - 1) * sh + (fh - 1) * dh - top + 1)
     apart = np.empty((sw, x.shape[1], reach), x.dtype)
     for c in range(start, stop):
         for b in range(sw):
             # place k holds column k sw + b - left of the image
             k0 = min(reach, max(0, -((b - left) // sw)))
             k1 = max(k0, min(reach, (x.shape[2] - 1 + left - b) // sw + 1))
-            for r in range(x.shape[1]):
+            for r in range(low, high):
                 to = apart[b, r]
                 to[:k0] = 0
                 to[k1:] = 0
@@ -134,6 +138,23 @@ def _arguments(filters: Shape, geometry: Any, size: Shape) -> tuple[Any, ...]:
     )
 
 
+def _strips(rows: int, size: Shape, small: int, itemsize: int) -> list[tuple[int, int]]:
+    """The rows of the output in strips whose columns stay in the cache.
+
+    One strip where what is computed for each, an array of `small` bytes, is no small part of it.
+    """
+    strip = max(1, STRIP_BYTES // max(1, rows * size[1] * itemsize))
+    if small > STRIP_BYTES // 8 or strip * 3 > size[0] * 2:
+        return [(0, size[0])]
+    return [(p, min(p + strip, size[0])) for p in range(0, size[0], strip)]
+
+
+def _strip(arguments: tuple[Any, ...], first: int, last: int) -> tuple[Any, ...]:
+    """`arguments` for the rows ``first <= p < last`` of the output alone."""
+    stride, top, left, dilation, size, filters = arguments
+    return (stride, top - first * stride[0], left, dilation, (last - first, size[1]), filters)
+
+
 def _each(left: Array, right: Array, out: Array) -> None:
     """``np.matmul(left, right[n], out=out[n])`` for every image n."""
 
@@ -158,13 +179,19 @@ def forward(x: Array, w: Array, geometry: Any, size: Shape) -> Array:
         return whole
     channels, rows = x.shape[1], w[0, 0].size * x.shape[1]
     arguments = _arguments(w.shape, geometry, size)
+    strips = _strips(rows, size, w.nbytes, x.itemsize)
 
     def some(start: int, stop: int) -> None:
         """The images ``start <= n < stop`` in this thread."""
-        with borrowed((rows, area), x.dtype) as columns:
+        most = strips[0][1] * size[1]
+        with borrowed((rows * most,), x.dtype) as memory:
             for n in range(start, stop):
-                _gather(0, channels, x[n], *arguments, columns)
-                np.matmul(matrices, columns.reshape(groups, -1, area), out=y[n])
+                for first, last in strips:
+                    count = (last - first) * size[1]
+                    columns = memory[: rows * count].reshape(rows, count)
+                    _gather(0, channels, x[n], *_strip(arguments, first, last), columns)
+                    out = y[n, :, :, first * size[1] : last * size[1]]
+                    np.matmul(matrices, columns.reshape(groups, -1, count), out=out)
 
     with one_thread() as alone:
         if alone and len(x) >= thread_count():
@@ -220,23 +247,36 @@ def grad_weight(g: Array, x: Array, shape: Shape, geometry: Any) -> Array:
     together = max(1, min(len(g), 1024 // max(area, 1), (16 << 20) // max(rows * area * 4, 1)))
     arguments = _arguments(shape, geometry, size)
     if together == 1 and len(g) * gw.nbytes <= PARTS_BYTES:
-        parts = np.empty((len(g), *gw.shape), g.dtype)
+        strips = _strips(rows, size, gw.nbytes, x.itemsize)
+        # taps by filters: with K long, OpenBLAS takes a sixth less for the tall result
+        parts = np.empty((len(g), groups, gw.shape[2], gw.shape[1]), g.dtype)
 
         def one_by_one(start: int, stop: int) -> None:
             """The images ``start <= n < stop`` in this thread."""
-            with borrowed((rows, area), x.dtype) as columns:
+            most = strips[0][1] * size[1]
+            with borrowed((rows * most,), x.dtype) as memory:
                 for n in range(start, stop):
-                    seen = x[n].reshape(rows, area) if plain else columns
-                    if not plain:
-                        _gather(0, channels, x[n], *arguments, columns)
-                    seen = seen.reshape(groups, -1, area).swapaxes(1, 2)
-                    np.matmul(given[n], seen, out=parts[n])
+                    if plain:
+                        np.matmul(
+                            x[n].reshape(groups, -1, area), given[n].swapaxes(1, 2), out=parts[n]
+                        )
+                        continue
+                    for first, last in strips:
+                        count = (last - first) * size[1]
+                        columns = memory[: rows * count].reshape(rows, count)
+                        _gather(0, channels, x[n], *_strip(arguments, first, last), columns)
+                        seen = columns.reshape(groups, -1, count)
+                        part = given[n, :, :, first * size[1] : last * size[1]].swapaxes(1, 2)
+                        if first == 0:
+                            np.matmul(seen, part, out=parts[n])
+                        else:
+                            parts[n] += np.matmul(seen, part)
 
         with one_thread() as alone:
             spread(one_by_one, len(g) if alone else 1, rows * area * 1.0)
             if not alone and len(g) > 1:
                 one_by_one(1, len(g))
-        return np.sum(parts, axis=0).reshape(shape)
+        return np.ascontiguousarray(np.sum(parts, axis=0).swapaxes(1, 2)).reshape(shape)
     with borrowed((rows, together * area), x.dtype) as columns:
         for first in range(0, len(g), together):
             some = given[first : first + together]

@@ -180,6 +180,7 @@ def geometries() -> Iterator[tuple[tuple[int, ...], tuple[int, ...], conv2d.Geom
     yield (3, 8, 21, 20), (16, 1, 3, 5), make((2, 2), 1, 1, 2, 2, (1, 1), 8)
     yield (3, 8, 21, 20), (12, 2, 3, 3), make((1, 2), 2, 1, 0, 3, (2, 1), 4)
     yield (2, 64, 12, 12), (64, 32, 3, 3), make((1, 1), 1, 1, 1, 1, (1, 1), 2)
+    yield (2, 3, 64, 200), (8, 3, 7, 7), make((1, 2), 3, 1, 0, 2)  # columns made in strips
     yield (2, 4, 40, 1), (40, 4, 5, 1), make((4, 1), 2, 0, 0, 0, (3, 1))
 
 
