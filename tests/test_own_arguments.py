@@ -32,19 +32,98 @@ def test_a_container_changed_before_the_pull() -> None:
 
 @pytest.mark.parametrize("size", [3, 2_000, 10_000, 131_072])
 def test_a_function_that_overwrites_what_it_was_called_with(size: int) -> None:
-    """Up to 1 MB the leaf is a copy."""
+    """NumPy's parameter would change too; the leaf does not."""
     x = np.linspace(1.0, 3.0, size)
-    expected = 2 * x
 
     def f(a: Any) -> Any:
-        result = np.sum(a * a)
         x[:] = 7.0
-        return result
+        return np.sum(a * a)
 
-    np.testing.assert_array_equal(npgrad.grad(f, wrap=False)(x), expected)
+    with pytest.raises(npgrad.errors.OperandMutated, match="argument 0 was changed in place"):
+        npgrad.grad(f, wrap=False)(x)
     x[:] = np.linspace(1.0, 3.0, size)
-    found = npgrad.grad(lambda p: f(p["x"]), wrap=False)({"x": x})
-    np.testing.assert_array_equal(found["x"], expected)
+    with pytest.raises(npgrad.errors.OperandMutated):
+        npgrad.grad(lambda p: f(p["x"]), wrap=False)({"x": x})
+
+
+def test_a_function_that_writes_what_is_there_already() -> None:
+    """As a model does that stores the parameters that it is asked about."""
+    x = np.array([1.0, np.nan, 3.0])
+
+    def f(a: Any) -> Any:
+        x[:] = npgrad.value(a)
+        return np.sum(a[::2] ** 2)
+
+    np.testing.assert_array_equal(npgrad.grad(f)(x), [2.0, 0.0, 6.0])
+
+
+X = np.array([1.0, 2.0, 3.0])
+
+
+def _double(z: Any) -> None:
+    z *= 2
+
+
+def _by_alias(z: Any) -> None:
+    y = z
+    y += 1
+
+
+def _by_rows(z: Any) -> None:
+    for row in z[None]:
+        row *= 2
+
+
+WRITES: dict[str, Any] = {
+    "a helper": _double,
+    "an alias": _by_alias,
+    "rows": _by_rows,
+    "sort": lambda z: z.sort(),
+    "add.at": lambda z: np.add.at(z, [0], 5.0),
+    "copyto": lambda z: np.copyto(z, 5 * z),
+    "setitem": lambda z: z.__setitem__(0, 9.0),
+    "a slice": lambda z: _double(z[1:]),
+    "out": lambda z: np.multiply(z, 2, z[:]),
+    "fill": lambda z: z.fill(2.0),
+}
+
+
+@pytest.mark.parametrize("name", WRITES)
+@pytest.mark.parametrize("transform", ["grad", "list", "twice", "hessian", "hvp", "grad of grad"])
+def test_a_written_argument_with_another_name_is_noticed(name: str, transform: str) -> None:
+    """NumPy would change both; however it is written to, and at every order."""
+
+    def f(x: Any) -> Any:
+        WRITES[name](x)
+        return np.sum(x * X)
+
+    def two(x: Any, y: Any) -> Any:
+        WRITES[name](x)
+        return np.sum(x * y)
+
+    calls: dict[str, Any] = {
+        "grad": lambda: npgrad.grad(f)(X),
+        "list": lambda: npgrad.grad(lambda p: two(*p))([X, X]),
+        "twice": lambda: npgrad.grad(two)(X, X),
+        "hessian": lambda: npgrad.hessian(f)(X),
+        "hvp": lambda: npgrad.hvp(f, X, np.ones(3)),
+        "grad of grad": lambda: npgrad.grad(lambda z: np.sum(npgrad.grad(f)(z)))(X),
+    }
+    with pytest.raises(npgrad.errors.InPlaceError, match="another name"):
+        calls[transform]()
+    np.testing.assert_array_equal(X, [1.0, 2.0, 3.0])
+
+
+def test_the_other_name_is_an_attribute_that_is_written() -> None:
+    class State:
+        q = np.array([1.0, 2.0, 3.0])
+
+    def f(x: Any) -> Any:
+        State.q += 1
+        return np.sum(x**2)
+
+    with pytest.raises(npgrad.errors.OperandMutated, match="another name"):
+        npgrad.value_and_grad(f)(State.q)
 
 
 FORMS = {

@@ -175,7 +175,7 @@ def test_a_differentiated_argument_known_by_another_name_is_refused() -> None:
     refused(f, z, z)
     refused(adds_to_first, z, {"z": z})
     np.testing.assert_array_equal(npgrad.grad(f)(z, z.copy()), z)  # d/dx a (x + 1) = a
-    with pytest.raises(npgrad.errors.InPlaceError, match="'x'"):
+    with pytest.raises(npgrad.errors.InPlaceError, match="another name"):
         npgrad.grad(f, argnums=(0, 1))(z, z)
 
     def closed(x):

@@ -65,8 +65,7 @@ class Run:
         for argument in self.arguments:
             for node in argument.nodes:
                 node.op.open = False
-            if argument.guards:
-                argument.check()
+            argument.check(f, filled, named)
 
     def gradients(
         self, seeds: list[tuple[Node, Any]], retain: bool, record: bool = False, batch: int = 0

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..errors import NotDifferentiable, OperandMutated
 from ..graph import backend
-from ..graph.array import GradArray, current, leaf, unwrap
+from ..graph.array import GradArray, current, leaf, leaf_node, unwrap
+from ..graph.deferred import LAZY
 from ..graph.modes import MODE
 from ..graph.node import Node
+from .reach import overlap, reachable, refuse
 
 NAMESPACE = "npgrad"
 Rebuild = Callable[[list[Any]], Any]
@@ -134,15 +136,31 @@ def _copied_bytes(part: Any) -> int:
     return backend.COPIED_BYTES if backend.on_device(part) else backend.WHOLE_BYTES
 
 
+_CHANGED = (
+    "npgrad: the array passed as {name} was changed in place while the function ran, through "
+    "another name than its parameter, so the gradient would be wrong. Pass a copy (x.copy())."
+)
+
+
+def check_names(
+    name: str, handle: GradArray, f: Any, args: Sequence[Any], kwargs: dict[str, Any]
+) -> None:
+    """Raise if `f`, which wrote into the leaf `handle`, can reach its memory by another name."""
+    for other in reachable(f, [*args, *kwargs.values()]) or ():
+        if other is not handle and overlap(other, handle):
+            refuse(name)
+
+
 ALIKE: list[Any] = [0.0]  # what `Argument.likes` is for an array of NumPy's
 
 
 class Argument:
     """One argument made into leaves, and how gradients come back in its structure."""
 
-    __slots__ = ("guards", "likes", "nodes", "rebuild", "recorded", "value")
+    __slots__ = ("guards", "likes", "nodes", "rebuild", "recorded", "value", "watched")
 
     guards: list[tuple[str, Any, Any, bool]]  # the caller's arrays that leaves hold as they are
+    watched: list[tuple[str, GradArray, Any, bool]]  # leaves, the caller's arrays, is it a copy
 
     likes: list[Any]  # for each array: what zeros of its library are made like
     nodes: list[Node]
@@ -155,10 +173,12 @@ class Argument:
         if type(value) is backend.NDARRAY and value.dtype.kind in "fc":  # the everyday case
             if later or value.nbytes <= backend.WHOLE_BYTES:
                 self.value = handle = leaf(value.copy("K"))
-                handle._node.op.given = value  # type: ignore[union-attr]
+                self.watched = [(name, handle, value, True)]
             else:
                 self.value = handle = leaf(value)
+                self.watched = [(name, handle, value, False)]
                 self._guard(value, name)
+            handle._node.op.given = value  # type: ignore[union-attr]
             self.rebuild, self.likes, self.nodes = _only, ALIKE, [handle._node]  # type: ignore[list-item]
             return
         if is_single(value):
@@ -166,20 +186,24 @@ class Argument:
         else:
             parts, self.rebuild = flatten(value)
         handles = []
-        self.likes, self.nodes = [], []
+        self.likes, self.nodes, self.watched = [], [], []
         for part in parts:
-            part = differentiable(part, name)
-            origin = given = None
+            part = given = differentiable(part, name)
+            origin, copied = None, False
             if type(part) is GradArray:
+                outer = leaf_node(part)
+                given = None if outer is None else outer.op.given
                 part, origin = current(part)
                 self.recorded = True
             elif later or getattr(part, "nbytes", 0) <= _copied_bytes(part):
-                given, part = part, backend.snapshot_any(part)
+                part, copied = backend.snapshot_any(part), True
             else:
                 self._guard(part, name)
             self.likes.append(part if backend.on_device(part) else 0.0)
             handle = leaf(part, False, origin)
             handle._node.op.given = given  # type: ignore[union-attr]
+            if type(given) is backend.NDARRAY:
+                self.watched.append((name, handle, given, copied))
             handles.append(handle)
             self.nodes.append(handle._node)  # type: ignore[arg-type]
         self.value = self.rebuild(handles)
@@ -191,15 +215,24 @@ class Argument:
             whole = mode is not None and mode.checked
             self.guards.append((name, value, backend.fingerprint(value, whole), whole))
 
-    def check(self) -> None:
-        """Raise if the function changed the caller's array: what was kept of it has changed too."""
-        for name, value, digest, whole in self.guards:
-            if backend.changed(value, digest, whole):
-                raise OperandMutated(
-                    f"npgrad: the array passed as {name} was changed in place while the function "
-                    "ran, through another name than its parameter, so the gradient would be wrong. "
-                    "Pass a copy (x.copy())."
-                )
+    def check(self, f: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
+        """Raise if `f` changed the caller's array, or a leaf that it knows by another name."""
+        for name, handle, array, copied in self.watched:
+            view = handle._view
+            if view is None:
+                held = handle._array
+            elif view is LAZY:
+                continue
+            elif view.root.version:
+                check_names(name, handle, f, args, kwargs)
+                continue
+            else:
+                held = view.root.array
+            if copied and not backend.same(array, held):
+                raise OperandMutated(_CHANGED.format(name=name))
+        for name, array, digest, whole in self.guards:
+            if backend.changed(array, digest, whole):
+                raise OperandMutated(_CHANGED.format(name=name))
 
     def collect(self, gradients: dict[int, tuple[Node, Any]], record: bool) -> Any:
         """The gradients in the argument's structure, zeros where none arrived."""

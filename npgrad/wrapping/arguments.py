@@ -15,9 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from npgrad.errors import InPlaceError
 from npgrad.graph.array import GradArray, leaf_node, plain
-from npgrad.wrapping.reach import reachable
+from npgrad.transforms.reach import overlap, reachable, refuse
 
 LOADS = ("LOAD_FAST", "LOAD_DEREF", "LOAD_FAST_CHECK", "LOAD_FAST_BORROW")
 
@@ -60,35 +59,6 @@ def writes_of(f: Any) -> tuple[tuple[int, str], ...]:
     return tuple([(i - first, name) for i, name in written_parameters(f.__code__) if i >= first])
 
 
-def _refuse(name: str) -> None:
-    raise InPlaceError(
-        f"npgrad: the function writes into its argument {name!r}, and can reach the same memory "
-        "by another name (another argument, a closure or global variable, an attribute), of which "
-        "one is being differentiated: NumPy would change both, a recording changes one. Pass a "
-        "copy (x.copy()), or write y = x + 1 instead of x += 1."
-    )
-
-
-def _memory(array: Any) -> Any:
-    """The plain array that the caller knows `array` as."""
-    if type(array) is not GradArray:
-        return array
-    node = leaf_node(array)
-    given = None if node is None else node.op.given
-    return plain(array) if given is None else given
-
-
-def _overlap(one: Any, other: Any) -> bool:
-    """Whether two arrays, plain or recorded, may have memory in common; on a device: no."""
-    a, b = map(_memory, (one, other))
-    if not (isinstance(a, np.ndarray) and isinstance(b, np.ndarray)):
-        return False
-    try:
-        return np.shares_memory(a, b, max_work=1000)  # type: ignore[arg-type]  # any int will do
-    except np.exceptions.TooHardError:
-        return True
-
-
 def _recording_copies(
     f: Any, written: list[tuple[str, Any]], given: list[Any]
 ) -> list[tuple[Any, GradArray]]:
@@ -101,17 +71,14 @@ def _recording_copies(
     known = [*arrays, *(value for _, value in candidates.values())]
     pairs = []
     for name, value in candidates.values():
-        recorded = type(value) is GradArray
         shared = [
             other
             for other in known
-            if (other is not value or (id(value) in again and not recorded))
-            and _overlap(other, value)
+            if (other is not value or id(value) in again) and overlap(other, value)
         ]
-        leaves = [a for a in shared if type(a) is GradArray and leaf_node(a) is not None]
-        if leaves or (shared and recorded and any(type(a) is not GradArray for a in shared)):
-            _refuse(name)
-        if not (recorded or shared):
+        if any(type(a) is GradArray and leaf_node(a) is not None for a in shared):
+            refuse(repr(name))
+        if not shared:
             pairs.append((value, GradArray(value.copy("K"), None)))
     return pairs
 
@@ -123,10 +90,7 @@ def filling(
     written: list[tuple[str, Any]] = []
     for i, name in writes:
         value = args[i] if i < len(args) else kwargs.get(name)
-        if type(value) is np.ndarray:
-            if value.dtype.kind in "fc" and value.flags.writeable:
-                written.append((name, value))
-        elif type(value) is GradArray and leaf_node(value) is not None:
+        if type(value) is np.ndarray and value.dtype.kind in "fc" and value.flags.writeable:
             written.append((name, value))
     if not written:
         return f(*args, **kwargs)

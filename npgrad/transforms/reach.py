@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from npgrad.graph.array import GradArray
+from ..errors import InPlaceError
+from ..graph.array import GradArray, leaf_node, plain
 
 MOST = 100_000  # objects looked at, some 50 ms; a function that reaches more may reach anything
 ATOMS = frozenset((int, float, complex, bool, str, bytes, type(None), types.CodeType))
@@ -55,8 +56,8 @@ def _next(thing: Any, own: str) -> list[Any]:
     """What `thing` leads to."""
     kind = type(thing)
     if kind is types.FunctionType:
-        if str(thing.__module__).startswith("npgrad.wrapping"):  # its patches hold whole modules
-            return [getattr(thing, "__wrapped__", None)]
+        if str(thing.__globals__.get("__name__")).startswith("npgrad.wrapping"):
+            return [getattr(thing, "__wrapped__", None)]  # its patches hold whole modules
         if (top := _top(thing)) != own and _library(top):
             named: list[Any] = []
         else:
@@ -75,7 +76,7 @@ def _next(thing: Any, own: str) -> list[Any]:
         if kind is types.ModuleType:
             return list(vars(thing).values())
     elif _top(kind) == "npgrad":
-        return []
+        return [getattr(thing, "__wrapped__", None)]
     return [kind, *gc.get_referents(thing)]
 
 
@@ -103,3 +104,33 @@ def reachable(f: Any, given: list[Any]) -> list[Any] | None:
         else:
             waiting.extend(_next(thing, own))
     return arrays
+
+
+def memory_of(array: Any) -> Any:
+    """The plain array that the caller knows `array` as."""
+    if type(array) is not GradArray:
+        return array
+    node = leaf_node(array)
+    given = None if node is None else node.op.given
+    return plain(array) if given is None else given
+
+
+def overlap(one: Any, other: Any) -> bool:
+    """Whether two arrays, plain or recorded, may have memory in common; on a device: no."""
+    a, b = map(memory_of, (one, other))
+    if not (isinstance(a, np.ndarray) and isinstance(b, np.ndarray)):
+        return False
+    try:
+        return np.shares_memory(a, b, max_work=1000)  # type: ignore[arg-type]  # any int will do
+    except np.exceptions.TooHardError:
+        return True
+
+
+def refuse(name: str) -> None:
+    """Raise: a function writes into what it can reach by two names."""
+    raise InPlaceError(
+        f"npgrad: the function writes into its argument {name}, and can reach the same memory "
+        "by another name (another argument, a closure or global variable, an attribute), of which "
+        "one is being differentiated: NumPy would change both, a recording changes one. Pass a "
+        "copy (x.copy()), or write y = x + 1 instead of x += 1."
+    )
