@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +15,13 @@ from ..graph.array import GradArray
 from ..graph.modes import no_grad
 from ._declare import is_recorded, plain, refuse
 
+KINKS = 15  # intervals looked at for kinks in one of QUADPACK's
+INSIDE = 1 - 1e-9  # the ends themselves may be singular
+LOBATTO = [
+    (-INSIDE, 1 / 10), (-math.sqrt(3 / 7), 49 / 90), (0.0, 32 / 45), (math.sqrt(3 / 7), 49 / 90),
+    (INSIDE, 1 / 10),
+]  # fmt: skip
+JUMP = 1e-5  # of the largest value: what is left of a change that is no continuous one
 POINTS = 16  # of each half of QUADPACK's intervals, which it found smooth enough for 21
 
 
@@ -35,11 +44,14 @@ def quad(
 ) -> Any:
     """SciPy's ``quad``; differentiable in the limits, `args` and the closure of `func`.
 
+    Where the integrand jumps, the place counts: the integral changes as the place moves. A recorded
+    place among `points` is differentiated too; a plain one counts as fixed.
+
     Raises
     ------
     NoDerivative
-        For a weight function or a complex integrand, and for integrands so singular that QUADPACK
-        extrapolates.
+        For a weight function or a complex integrand, for integrands so singular that QUADPACK
+        extrapolates, and for one that jumps at a place that is not among `points`.
 
     Examples
     --------
@@ -49,6 +61,11 @@ def quad(
     -0.25
     """
     args = args if isinstance(args, tuple) else (args,)
+    if points is not None and is_recorded(points := list(points)):
+        return _in_parts(
+            func, a, b, points, args=args, full_output=full_output, epsabs=epsabs, epsrel=epsrel,
+            limit=limit, weight=weight, complex_func=complex_func,
+        )  # fmt: skip
     options = {
         "epsabs": epsabs, "epsrel": epsrel, "limit": limit, "points": points, "weight": weight,
         "wvar": wvar, "wopts": wopts, "maxp1": maxp1, "limlst": limlst,
@@ -76,6 +93,9 @@ def quad(
         raise refuse("integrate.quad", "with complex_func: integrate both parts")
     info = found[2]
     lefts, rights = info["alist"][: info["last"]], info["blist"][: info["last"]]
+    with no_grad():
+        of_variable = _in_order(number, low, high)
+        lefts, rights = _split_at_kinks(of_variable, lefts, rights)
     total = _sum(lambda x: func(x, *args), a, b, low, high, lefts, rights)
     error = abs(float(plain(total)) - found[0])
     allowed = max(epsabs, epsrel * abs(found[0]))
@@ -85,6 +105,8 @@ def quad(
             f"over its steps (which differ from its result by {error:.1e}) and their derivative "
             "would be wrong. Substitute the singularity away, or pass it as a limit."
         )
+    with no_grad():
+        _refuse_jumps(of_variable, low, high, lefts, rights, points or ())
     return (total, *found[1:]) if full_output else (total, found[1])
 
 
@@ -113,3 +135,124 @@ def _sum(f: Any, a: Any, b: Any, low: float, high: float, lefts: Any, rights: An
         else:
             total = total + slope * f(b - float(away))
     return total
+
+
+def _in_parts(func: Any, a: Any, b: Any, points: list[Any], full_output: int, **more: Any) -> Any:
+    """The integrals from place to place, whose limits are differentiated."""
+    if full_output:
+        raise refuse("integrate.quad", "with full_output and recorded points")
+    low, high = sorted((float(plain(a)), float(plain(b))))
+    inside = [point for point in points if low < float(plain(point)) < high]
+    inside.sort(key=lambda point: float(plain(point)), reverse=float(plain(a)) > float(plain(b)))
+    total: Any = 0.0
+    error = 0.0
+    for left, right in itertools.pairwise([a, *inside, b]):
+        part = quad(func, left, right, **more)
+        total, error = total + part[0], error + part[1]
+    return total, error
+
+
+def _in_order(number: Any, low: float, high: float) -> Any:
+    """The integrand as a function of QUADPACK's variable, on (0, 1) for an infinite range."""
+    if np.isfinite(low) and np.isfinite(high):
+        return number
+
+    def of_share(t: float) -> float:
+        away = (1 - t) / t
+        if np.isinf(low) and np.isinf(high):
+            y = number(away) + number(-away)
+        else:
+            y = number(low + away if np.isinf(high) else high - away)
+        return float(y) / t**2
+
+    return of_share
+
+
+def _split_at_kinks(f: Any, lefts: Any, rights: Any) -> tuple[Any, Any]:
+    """QUADPACK's intervals, split where the integrand has a kink.
+
+    It is right about the integral there to the tolerance asked for, but the derivative of the
+    integrand jumps at the kink, and a sum across it would be wrong by the width of the interval.
+    """
+    ends = []
+    for pair in zip(lefts, rights, strict=True):
+        waiting = [pair]
+        for _ in range(KINKS):
+            if not waiting:
+                break
+            left, right = waiting.pop()
+            kink = _kink(f, left, right)
+            if kink is None:
+                ends.append((left, right))
+            else:
+                waiting += [(left, kink), (kink, right)]
+        ends += waiting
+    pairs = np.array(ends)
+    return pairs[:, 0], pairs[:, 1]
+
+
+def _lobatto(f: Any, left: float, right: float) -> float:
+    """By the rule of Lobatto with five points, which looks at the ends too (DLMF 3.5.40)."""
+    half, middle = 0.5 * (right - left), 0.5 * (left + right)
+    return half * sum(w * float(f(middle + half * x)) for x, w in LOBATTO)
+
+
+def _roughness(f: Any, left: float, right: float) -> float:
+    """How much halving the interval changes its sum; nothing if that is rounding."""
+    middle = 0.5 * (left + right)
+    one, two = _lobatto(f, left, middle), _lobatto(f, middle, right)
+    change = abs(_lobatto(f, left, right) - one - two)
+    return change if change > 16 * np.finfo(float).eps * (abs(one) + abs(two)) else 0.0
+
+
+def _kink(f: Any, left: float, right: float) -> float | None:
+    """Where the integrand is rough in the interval; None if nowhere, or at an end."""
+    start, stop = left, right
+    while stop - start > 1e-11 * (right - left):
+        middle = 0.5 * (start + stop)
+        one, two = _roughness(f, start, middle), _roughness(f, middle, stop)
+        if one == two == 0:
+            if stop - start > 1e-5 * (right - left):
+                return None  # smooth, once it is looked at closely
+            break
+        start, stop = (start, middle) if one > two else (middle, stop)
+    found = 0.5 * (start + stop)
+    away = 1e-9 * (right - left)
+    return found if left + away < found < right - away else None
+
+
+def _refuse_jumps(f: Any, low: float, high: float, lefts: Any, rights: Any, points: Any) -> None:
+    """Raise where the integrand jumps inside of the range, but at the places named by the caller.
+
+    In each of QUADPACK's intervals, and at their ends, the pair of points between which the
+    integrand changes most is halved, which leaves nothing of a change that is continuous.
+    """
+    nodes = np.polynomial.legendre.leggauss(POINTS)[0]
+    first, last = lefts.min(), rights.max()
+    size = 0.0
+    for left, right in zip(lefts, rights, strict=True):
+        half = 0.5 * (right - left)
+        beside = 1e-6 * half  # past the end, where the next interval begins
+        inner = [left - beside, *(left + half * (1 + nodes)), right + beside]
+        where = [x for x in inner if first < x < last]
+        values = [float(f(x)) for x in where]
+        size = max(size, float(np.max(np.abs(values))))
+        changes = np.abs(np.diff(values))
+        k = int(np.argmax(changes))
+        x0, x1, y0, y1 = where[k], where[k + 1], values[k], values[k + 1]
+        while abs(y1 - y0) > JUMP * size and x0 < (middle := 0.5 * (x0 + x1)) < x1:
+            y = float(f(middle))
+            x0, x1, y0, y1 = (
+                (x0, middle, y0, y) if abs(y - y0) > abs(y1 - y) else (middle, x1, y, y1)
+            )
+        near = any(abs(point - x0) <= 1e-8 * (last - first) for point in points)
+        if abs(y1 - y0) > JUMP * size and not near:
+            finite = np.isfinite(low) and np.isfinite(high)
+            place = f" at {x0:.6g}" if finite else ""
+            raise NoDerivative(
+                f"npgrad: npgrad.scipy.integrate.quad: the integrand jumps{place}. If that place "
+                "depends on what is differentiated, the integral changes with it, which no "
+                "derivative of the integrand shows: name the place, recorded, in points=[...], or "
+                "add the integrals on both sides of it. If it is fixed, name it in points=[...] "
+                "as a number."
+            )

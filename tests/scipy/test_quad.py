@@ -1,0 +1,82 @@
+"""``quad`` of integrands that jump or have a kink, at places that move and that do not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import npgrad
+from npgrad.errors import NoDerivative
+from npgrad.scipy.integrate import quad
+
+
+def stepped(c):
+    return lambda x: x * c if x > c else 0.0 * c
+
+
+JUMPS = {
+    "inside": lambda c: quad(stepped(c), 0, 1),
+    "loosely": lambda c: quad(stepped(c), 0, 1, epsabs=0.1),
+    "at an end of an interval": lambda c: quad(stepped(c + 0.2), 0, 1),
+    "as an argument": lambda c: quad(lambda x, c: x * c if x > c else 0.0 * c, 0, 1, args=(c,)),
+    "to infinity": lambda c: quad(lambda x: np.exp(-x) * stepped(c)(x), 0, np.inf),
+    "from infinity": lambda c: quad(lambda x: np.exp(-x * x) * stepped(c)(x), -np.inf, np.inf),
+    "reversed": lambda c: quad(stepped(c), 1, 0),
+    "fixed, not named": lambda c: quad(lambda x: np.where(x > 0.3, c, 2 * c), 0, 1),
+    "another named": lambda c: quad(stepped(c), 0, 1, points=[0.5]),
+}
+
+
+@pytest.mark.parametrize("name", JUMPS)
+def test_a_jump_is_refused(name):
+    with pytest.raises(NoDerivative, match=r"the integrand jumps.*points=\[\.\.\.\]"):
+        npgrad.grad(lambda c: JUMPS[name](c)[0])(0.3)
+
+
+def test_a_jump_at_a_named_place():
+    moving = lambda c: quad(stepped(c), 0, 1, points=[c])[0]  # c (1 - c^2) / 2
+    assert moving(0.3) == pytest.approx(0.3 * 0.91 / 2)
+    assert npgrad.grad(moving)(0.3) == pytest.approx(0.5 - 1.5 * 0.09, rel=1e-12)
+    assert npgrad.grad(npgrad.grad(moving))(0.3) == pytest.approx(-0.9, rel=1e-11)
+    assert npgrad.jvp(moving, (0.3,), (2.0,))[1] == pytest.approx(1 - 3 * 0.09, rel=1e-12)
+    reversed_ = lambda c: quad(stepped(c), 1, 0, points=(0.9, c, 2.0))[0]
+    assert npgrad.grad(reversed_)(0.3) == pytest.approx(1.5 * 0.09 - 0.5, rel=1e-12)
+    fixed = lambda c: quad(lambda x: np.where(x > 0.3, c * x, c * c), 0, 1, points=[0.3])[0]
+    assert npgrad.grad(fixed)(0.5) == pytest.approx(0.91 / 2 + 0.3, rel=1e-12)
+    with pytest.raises(NoDerivative, match="full_output and recorded points"):
+        npgrad.grad(lambda c: quad(stepped(c), 0, 1, full_output=1, points=[c])[0])(0.3)
+
+
+KINKS = {
+    "abs": (lambda c: quad(lambda x: np.abs(x - c), 0, 1), lambda c: 2 * c - 1),
+    "relu": (lambda c: quad(lambda x: np.maximum(x - c, 0), 0, 1), lambda c: c - 1),
+    "if": (lambda c: quad(lambda x: x - c if x > c else 0.0, 0, 1), lambda c: c - 1),
+    "two": (
+        lambda c: quad(lambda x: np.maximum(np.abs(x - 0.5), c), 0, 1),
+        lambda c: 2 * c,
+    ),
+    "far": (
+        lambda c: quad(lambda x: np.exp(-x) * np.maximum(x - c, 0), 0, np.inf),
+        lambda c: -np.exp(-c),
+    ),
+}
+
+
+@pytest.mark.parametrize("c", [0.3, 0.25, 0.123456])
+@pytest.mark.parametrize("name", KINKS)
+def test_a_kink_that_moves(name, c):
+    """QUADPACK is content with the integral where the sum of the slopes is off by 1e-5."""
+    integral, slope = KINKS[name]
+    assert npgrad.grad(lambda c: integral(c)[0])(c) == pytest.approx(slope(c), rel=1e-8)
+
+
+def test_smooth_but_steep_is_no_jump():
+    steep = lambda c: quad(lambda x: np.tanh((x - c) * 1e4), 0, 1, limit=200)[0]
+    assert npgrad.grad(steep)(0.3) == pytest.approx(-2, rel=1e-9)
+    narrow = lambda c: quad(lambda x: c / (1 + ((x - 0.37) / 1e-4) ** 2), 0, 1)[0]
+    want = 1e-4 * (np.arctan(6300) + np.arctan(3700))
+    assert npgrad.grad(narrow)(2.0) == pytest.approx(want, rel=1e-7)
+    assert npgrad.grad(lambda c: quad(lambda x: c * np.sqrt(x), 0, 1)[0])(1.0) == pytest.approx(
+        2 / 3, rel=1e-6
+    )
+    assert npgrad.grad(lambda c: quad(lambda x: c * x, 1, 1)[0])(1.0) == 0
