@@ -45,6 +45,9 @@ class Program:
     blocks: int | None = None
     shared: int = 0
 
+    def __hash__(self) -> int:
+        return hash((self.name, self.source, self.threads))  # asked at every launch
+
 
 class Kernel:
     """A program loaded on one device."""
@@ -71,6 +74,7 @@ class Kernel:
         self.registers: int = driver.funcGetAttribute(NUMBER_OF_REGISTERS, pointer)
         self.local_bytes: int = driver.funcGetAttribute(LOCAL_BYTES, pointer)
         self.static_shared: int = driver.funcGetAttribute(STATIC_SHARED, pointer)
+        self.held = 0  # blocks on the device at once, when that was first asked
 
     def resident(self, shared_per_multiprocessor: int) -> int:
         """Blocks that fit on one multiprocessor together (registers, threads, shared memory)."""
@@ -194,7 +198,10 @@ class CupyBackend(Backend):
 
     def resident_blocks(self, program: Program) -> int:
         """How many blocks of this program the device holds at once."""
-        return self.multiprocessors * self.kernel(program).resident(self.shared_per_multiprocessor)
+        kernel = self.kernels.get(program) or self.kernel(program)
+        if not kernel.held:
+            kernel.held = self.multiprocessors * kernel.resident(self.shared_per_multiprocessor)
+        return kernel.held
 
     def address(self, array: Any) -> int:
         """Where an array's memory starts."""

@@ -14,11 +14,11 @@ times faster on large layers.
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..launch import Backend, backend_of
+from ..launch import Backend, Program, backend_of
 from . import conv_direct, conv_tile, sixteen
 
 __all__ = ["backward", "output_size", "pair", "reference"]
@@ -157,41 +157,57 @@ def run_tiles(
     tile: Any = None,
 ) -> bool:
     """Arrange the weights and convolve; False if no tile fits."""
+    plan = _plan(problem, flat, images, transposed, mode, tile)
+    if plan is None:
+        return False
+    arranged = backend.empty((plan.words,), np.float32)
+    filter_size = int(weight.shape[2]) * int(weight.shape[3])
+    table = backend.constants(flat)
+    sizes = (plan.words, plan.blocks_m, plan.chunks, problem.out_channels, problem.channels)
+    backend.run(plan.arrange, (plan.blocks,), weight, arranged, table, *sizes, filter_size)
+    offsets = backend.constants(plan.offsets)
+    backend.run(plan.convolve, plan.grid, x, arranged, offsets, out, images)
+    return True
+
+
+class _Plan(NamedTuple):
+    """Two launches: everything but the arrays, worked out once (it would cost 50 us a call)."""
+
+    arrange: Program
+    convolve: Program
+    words: int  # of the arranged weights
+    blocks: int
+    blocks_m: int
+    chunks: int
+    offsets: tuple[int, ...]
+    grid: tuple[int, int, int]
+
+
+@functools.lru_cache(1024)
+def _plan(
+    problem: conv_tile.Problem,
+    flat: tuple[int, ...],
+    images: int,
+    transposed: bool,
+    mode: str,
+    tile: conv_tile.Tile | None,
+) -> _Plan | None:
     tile = tile or conv_tile.choose(problem, images, mode)
     if tile is None:
-        return False
+        return None
     chunks = -(-problem.channels // 8)
     blocks_m, block_tiles = -(-problem.out_channels // tile.block_m), tile.mt * tile.wm
-    size = problem.groups * blocks_m * chunks * len(flat) * block_tiles * 128
-    arranged = backend.empty((size,), np.float32)
-    program = conv_tile.arrange_weights(flat, transposed, block_tiles)
-    total = int(arranged.size)
-    filter_size = int(weight.shape[2]) * int(weight.shape[3])
-    blocks = max(1, min(-(-total // 256), 4096))
-    backend.run(
-        program,
-        (blocks,),
-        weight,
-        arranged,
-        backend.constants(flat),
-        total,
+    words = problem.groups * blocks_m * chunks * len(flat) * block_tiles * 128
+    return _Plan(
+        conv_tile.arrange_weights(flat, transposed, block_tiles),
+        conv_tile.convolve(problem, tile, mode),
+        words,
+        max(1, min(-(-words // 256), 4096)),
         blocks_m,
         chunks,
-        problem.out_channels,
-        problem.channels,
-        filter_size,
-    )
-    offsets = backend.constants(tuple(conv_tile.tap_offsets(problem, tile)))
-    backend.run(
-        conv_tile.convolve(problem, tile, mode),
+        tuple(conv_tile.tap_offsets(problem, tile)),
         conv_tile.grid(problem, tile, images),
-        x,
-        arranged,
-        offsets,
-        out,
-        images,
     )
-    return True
 
 
 def check(

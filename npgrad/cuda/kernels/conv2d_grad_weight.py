@@ -453,22 +453,24 @@ def run_tile(
     backend: Backend, p: Problem, t: Tile, mode: str, x: Any, g: Any, gw: Any, images: int
 ) -> None:
     """Products, then the sum over splits."""
-    lay = _Layout(p, t)
-    taps = p.kernel[0] * p.kernel[1]
-    program = partial_products(p, t, mode)
-    stages = images * lay.row_tiles
-    tiles = lay.blocks_m * lay.blocks_c * p.groups
-    splits = max(1, min(stages, backend.resident_blocks(program) // tiles))
+    program, stages_an_image, blocks = _plan(p, t, mode)
+    stages = images * stages_an_image
+    splits = max(1, min(stages, backend.resident_blocks(program) // (blocks * p.groups)))
     total = int(gw.size)
     part = backend.empty((splits, total), np.float32)
-    backend.run(
-        program, (lay.blocks_m * lay.blocks_c, splits, p.groups), x, g, part, stages, splits
-    )
+    backend.run(program, (blocks, splits, p.groups), x, g, part, stages, splits)
     at_once = 1 if splits <= 40 else 8
-    blocks = -(-total // (256 if at_once == 1 else 32))
-    backend.run(
-        sum_splits(taps, at_once), (blocks,), part, gw, splits, total, p.outputs * p.channels
-    )
+    threads = 256 if at_once == 1 else 32
+    taps, size = p.kernel[0] * p.kernel[1], p.outputs * p.channels
+    summing = sum_splits(taps, at_once)
+    backend.run(summing, (-(-total // threads),), part, gw, splits, total, size)
+
+
+@functools.lru_cache(1024)
+def _plan(p: Problem, t: Tile, mode: str) -> tuple[Program, int, int]:
+    """The program, its stages an image, and its blocks a split and group."""
+    lay = _Layout(p, t)
+    return partial_products(p, t, mode), lay.row_tiles, lay.blocks_m * lay.blocks_c
 
 
 def backward(
