@@ -13,7 +13,13 @@ from typing import Any
 import torch
 
 from npgrad.cuda import compile as kernel_compiler
-from npgrad.cuda.kernels import conv2d_grad_bias, conv2d_grad_input, conv2d_grad_weight, conv_tile
+from npgrad.cuda.kernels import (
+    conv2d_grad_bias,
+    conv2d_grad_input,
+    conv2d_grad_weight,
+    conv_tile,
+    conv_weight_tile,
+)
 from npgrad.cuda.launch import backend_of
 
 from .timing import Record, error, given, host_cost, poison, seconds, sets_for, taken
@@ -36,11 +42,11 @@ SHAPES = {
 MODES = ("tf32x3", "tf32")
 
 
-def problems(shape: tuple[int, ...]) -> tuple[conv2d_grad_weight.Problem, Any]:
+def problems(shape: tuple[int, ...]) -> tuple[conv_weight_tile.Problem, Any]:
     c, h, k, r, st, pad, dil, groups = shape
     p = (h + 2 * pad - dil * (r - 1) - 1) // st + 1
     both = ((r, r), (st, st), (pad, pad), (dil, dil))
-    weight = conv2d_grad_weight.Problem(groups, c // groups, k // groups, h, h, p, p, *both)
+    weight = conv_weight_tile.Problem(groups, c // groups, k // groups, h, h, p, p, *both)
     return weight, conv2d_grad_input.classes(
         groups, c // groups, k // groups, (h, h), (p, p), *both
     )
@@ -56,7 +62,7 @@ def tiles_for(
     by_shape: dict[Any, Any] = {}
     for t in conv_tile.ranked(inputs[0][0], images, mode):
         by_shape.setdefault((t.images, t.rows, t.columns, t.mt, t.nt, t.wm), t)
-    return conv2d_grad_weight.ranked(weight, mode)[:count], list(by_shape.values())[:count]
+    return conv_weight_tile.ranked(weight, mode)[:count], list(by_shape.values())[:count]
 
 
 def programs(images: int, count: int, names: list[str]) -> list[Any]:

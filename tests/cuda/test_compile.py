@@ -29,10 +29,13 @@ from npgrad.cuda.kernels import (
     conv2d_grad_weight,
     conv_direct,
     conv_tile,
+    conv_weight_tile,
     cross_entropy,
     group_norm,
     index_add,
     looped,
+    row_norms,
+    row_sums,
     rows,
     scatter_add,
     sixteen,
@@ -63,23 +66,23 @@ def row_kernels() -> dict[str, Any]:
     ]:
         shape = shape_of(columns, element)
         label = f"{element.name} {columns}"
-        found[f"layer_norm backward {label}"] = lambda v, s=shape, e=element: rows.norm_backward(
-            s, e, True, True, "atomic", v
+        found[f"layer_norm backward {label}"] = lambda v, s=shape, e=element: (
+            row_norms.norm_backward(s, e, True, True, "atomic", v)
         )
         found[f"softmax backward {label}"] = lambda v, s=shape, e=element: rows.softmax_backward(
             s, e, False
         )
-        found[f"layer_norm forward {label}"] = lambda v, s=shape, e=element: rows.norm_forward(
+        found[f"layer_norm forward {label}"] = lambda v, s=shape, e=element: row_norms.norm_forward(
             s, e, True, True, True
         )
     shape = shape_of(768, F32)
-    found["rms_norm backward ordered"] = lambda v: rows.norm_backward(
+    found["rms_norm backward ordered"] = lambda v: row_norms.norm_backward(
         shape, F32, False, True, "partials", v
     )
     found["softmax forward"] = lambda v: rows.softmax_forward(shape, F32, False)
     found["log_softmax forward"] = lambda v: rows.softmax_forward(shape, F32, True)
     found["log_softmax backward"] = lambda v: rows.softmax_backward(shape, F32, True)
-    found["column_sum"] = lambda v: rows.column_sum()
+    found["column_sum"] = lambda v: row_sums.column_sum()
     found["long norm backward"] = lambda v: looped.norm_backward(70000, F32, 4, True, True)
     found["long norm forward"] = lambda v: looped.norm_forward(70001, F32, 1, True, True, True)
     found["long softmax backward"] = lambda v: looped.softmax_backward(70000, BF16, 8, False)
@@ -90,7 +93,7 @@ def row_kernels() -> dict[str, Any]:
 
 
 def other_kernels() -> dict[str, Any]:
-    weight = conv2d_grad_weight.Problem(1, 64, 64, 14, 14, 14, 14, (3, 3), (1, 1), (1, 1), (1, 1))
+    weight = conv_weight_tile.Problem(1, 64, 64, 14, 14, 14, 14, (3, 3), (1, 1), (1, 1), (1, 1))
     (problem, flat), *_ = conv2d_grad_input.classes(
         1, 64, 64, (14, 14), (14, 14), (3, 3), (1, 1), (1, 1), (1, 1)
     )
@@ -124,7 +127,7 @@ def other_kernels() -> dict[str, Any]:
     }
     for mode in ("tf32x3", "tf32"):
         found[f"conv grad weight {mode}"] = lambda v, m=mode: conv2d_grad_weight.partial_products(
-            weight, conv2d_grad_weight.choose(weight, 32, m), m
+            weight, conv_weight_tile.choose(weight, 32, m), m
         )
         found[f"conv grad input {mode}"] = lambda v, m=mode: conv_tile.convolve(
             problem, conv_tile.choose(problem, 32, m), m
@@ -226,8 +229,8 @@ def test_row_stack_is_mended() -> None:
         "import numpy as np\n"
         "if hasattr(np, 'row_stack'): del np.row_stack\n"
         "from npgrad.cuda import compile as c\n"
-        "from npgrad.cuda.kernels import rows\n"
-        "assert 'entry' in c.ptx(rows.column_sum(), (9, 0))\n"
+        "from npgrad.cuda.kernels import row_sums\n"
+        "assert 'entry' in c.ptx(row_sums.column_sum(), (9, 0))\n"
     )
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", code],
@@ -243,7 +246,7 @@ def test_machine_code_is_cached_and_damage_is_noticed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NPGRAD_CUDA_CACHE", str(tmp_path))
-    program = rows.column_sum()
+    program = row_sums.column_sum()
     code, entry = compiler.cubin(program, (9, 0))
     assert code.startswith(b"\x7fELF")
     monkeypatch.setattr(compiler, "ptx", lambda *_: pytest.fail("compiled again"))
@@ -258,7 +261,7 @@ def test_machine_code_is_cached_and_damage_is_noticed(
 
 
 def test_key_covers_what_changes_the_code() -> None:
-    program = rows.column_sum()
+    program = row_sums.column_sum()
     keys = {cache.key(program, (9, 0)), cache.key(program, (8, 0))}
     for change in (
         {"source": program.source + "\n"},
@@ -272,12 +275,12 @@ def test_key_covers_what_changes_the_code() -> None:
 
 def test_cached_code_loads_without_numba(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NPGRAD_CUDA_CACHE", str(tmp_path))
-    compiler.cubin(rows.column_sum(), (9, 0))
+    compiler.cubin(row_sums.column_sum(), (9, 0))
     code = (
         "import sys\n"
         "from npgrad.cuda import compile as c\n"
-        "from npgrad.cuda.kernels import rows\n"
-        "assert c.cubin(rows.column_sum(), (9, 0))[0][:4] == b'\\x7fELF'\n"
+        "from npgrad.cuda.kernels import row_sums\n"
+        "assert c.cubin(row_sums.column_sum(), (9, 0))[0][:4] == b'\\x7fELF'\n"
         "assert 'numba' not in sys.modules and 'cupy' not in sys.modules, 'heavy import'\n"
     )
     done = subprocess.run(

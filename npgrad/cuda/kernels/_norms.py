@@ -12,7 +12,7 @@ import numpy as np
 
 from ..launch import Backend, Program, backend_of
 from ..source import Element
-from . import looped, rows
+from . import looped, row_norms, row_sums, rows
 
 COLUMN_CHUNKS = 264  # row chunks of a column sum: two a multiprocessor
 
@@ -44,7 +44,7 @@ def normalise(
         program = looped.norm_forward(columns, element, width, centred, *has)
         grid: tuple[int, ...] = (min(count, 1 << 16),)
     else:
-        program = rows.norm_forward(shape, element, centred, *has)
+        program = row_norms.norm_forward(shape, element, centred, *has)
         grid = rows.grid_for(backend, program, dataclasses.replace(shape, unroll=1), count)
     backend.run(
         program,
@@ -99,7 +99,7 @@ def backward(
             grads = sum_partials(backend, part, chunks, 2 * columns)
         return (dx, *_split(grads, weight, centred))
     finish = "partials" if deterministic else "atomic"
-    program = rows.norm_backward(
+    program = row_norms.norm_backward(
         shape, element, centred, weight is not None, finish, backend.vector_add
     )
     grid = rows.grid_for(backend, program, shape, count)
@@ -150,5 +150,5 @@ def sum_partials(backend: Backend, part: Any, blocks: int, columns: int) -> Any:
     if blocks == 1:
         return part.reshape(-1)
     out = backend.empty((columns,), np.float32)
-    backend.run(rows.column_sum(), (-(-columns // 32),), part, out, blocks, columns)
+    backend.run(row_sums.column_sum(), (-(-columns // 32),), part, out, blocks, columns)
     return out

@@ -22,7 +22,7 @@ import numpy as np
 
 from ..launch import Program, backend_of
 from ..source import Element, Writer, block_reduce, lanes_reduce
-from . import _norms, rows
+from . import _norms, row_sums, rows
 from .batch_norm import as_float32
 from .looped import _load, _store
 
@@ -208,7 +208,7 @@ def group_backward(
     w.depth = 1
     _head(w, threads, 2, channels, size, groups)
     if finish == "atomic":
-        rows._clear_by_first_block(w, 2 * total, threads)
+        row_sums.clear_by_first_block(w, 2 * total, threads)
     w("kept = cuda.shared.array(0, float32)")
     sums_at = 2 * slab if staged else 0
     w("m = load1_f32(mean, slab); r = load1_f32(rstd, slab)")
@@ -247,7 +247,7 @@ def group_backward(
             w(f"kept[int32({sums_at}) + (k * int32({each}) + part) * int32(2) + int32(1)] = b")
     w("cuda.syncthreads()")
     if finish == "atomic":
-        rows._await_clear(w)
+        row_sums.await_clear(w)
     w("s1 = float32(0); s2 = float32(0)")
     with w.block(f"for k in range(t, {channels}, {threads}):"):
         w("a = float32(0); b = float32(0)")
@@ -297,7 +297,7 @@ def group_backward(
                     ]
                     _store(w, element, width, "dx", "base + p", values)
     if finish == "atomic":
-        rows._release_flags(w)
+        row_sums.release_flags(w)
     pointer = element.pointer
     signature = (
         pointer,
