@@ -7,6 +7,7 @@ functions are in `general`, the graph's own in `views`, `regions` and `stacking`
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -49,7 +50,7 @@ def verify(node: Node, kept: tuple[Any, ...], later: bool = False) -> None:
             raise error()
 
 
-class Op:
+class Op(ABC):
     """What every operation has; the graph's own operations derive from it."""
 
     name = "?"
@@ -70,9 +71,9 @@ class Op:
         assert node.kept is not None
         return node.kept
 
+    @abstractmethod
     def spread(self, walk: Any, node: Node, g: Any, kept: tuple[Any, ...]) -> None:
         """Give each parent its cotangent."""
-        raise NotImplementedError
 
     def pushes_batches(self, tangents: list[Any]) -> bool:
         """Whether `push` takes tangents with a leading batch axis."""
@@ -86,9 +87,9 @@ class Op:
         """How many entries a node keeps, roughly, for a cotangent `g`."""
         return 0
 
+    @abstractmethod
     def push(self, walk: Any, node: Node, tangents: list[Any], kept: tuple[Any, ...]) -> Any:
         """The tangent of the output; None in `tangents` is zero."""
-        raise NotImplementedError
 
 
 def _together(function: Callable[..., Any], place: dict[str, int]) -> Any:
@@ -261,6 +262,12 @@ class _Guarded(Op):
         self.risky = variant.risky
         self.width = variant.width
         self.lift = variant.lift  # type: ignore[method-assign]
-        self.spread = variant.spread  # type: ignore[method-assign]
-        self.push = variant.push  # type: ignore[method-assign]
         self.weight = variant.weight  # type: ignore[method-assign]
+
+    def spread(self, walk: Any, node: Node, g: Any, kept: tuple[Any, ...]) -> None:
+        """See `Op.spread`."""
+        self.variant.spread(walk, node, g, kept)
+
+    def push(self, walk: Any, node: Node, tangents: list[Any], kept: tuple[Any, ...]) -> Any:
+        """See `Op.push`."""
+        return self.variant.push(walk, node, tangents, kept)

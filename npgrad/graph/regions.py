@@ -7,6 +7,7 @@ buffer, so n reads of n entries cost O(n) in all.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from types import FrameType
 from typing import Any
 
@@ -140,17 +141,17 @@ class Write(Op):
             buffer = step(buffer)
         return buffer
 
+    @abstractmethod
     def read(self, region: Any, kept: tuple[Any, ...]) -> Any:
         """The cotangent of the value, still of the region's shape: a copy."""
-        raise NotImplementedError
 
+    @abstractmethod
     def clear(self, region: Any, kept: tuple[Any, ...]) -> None:
         """Forget what was overwritten."""
-        raise NotImplementedError
 
+    @abstractmethod
     def store(self, region: Any, value: Any, kept: tuple[Any, ...]) -> None:
         """Write a tangent."""
-        raise NotImplementedError
 
     def spread(self, walk: Any, node: Node, g: Any, kept: tuple[Any, ...]) -> None:
         before, source = node.parents
