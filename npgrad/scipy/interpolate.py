@@ -25,8 +25,8 @@ class CubicSpline:
     Parameters
     ----------
     x, y, axis, bc_type, extrapolate
-        SciPy's. With recorded `x` or `y` the boundary conditions are "not-a-knot", "natural",
-        "clamped", or a pair of ``(order, value)``; "periodic" needs plain values.
+        SciPy's. For "periodic" the last value is the first one: the gradient is that of values
+        that stay equal, each with what it contributes.
 
     Examples
     --------
@@ -51,8 +51,6 @@ class CubicSpline:
         if not self._recorded:
             self.x, self.c = self._plain.x, self._plain.c
             return
-        if isinstance(bc_type, str) and bc_type == "periodic":
-            raise refuse("interpolate.CubicSpline", "with bc_type='periodic'")
         self.x = array_of(x)
         self.c = _coefficients(self.x, np.moveaxis(array_of(y), axis, 0), bc_type)
 
@@ -105,7 +103,8 @@ def _end(bc: Any) -> tuple[int, Any]:
 def _coefficients(x: Array, y: Array, bc_type: Any) -> Array:
     """SciPy's ``c``: a tridiagonal system for the slopes at the knots (de Boor 1978, IV)."""
     pair = (bc_type, bc_type) if isinstance(bc_type, str) else bc_type
-    (first, v0), (last, v1) = _end(pair[0]), _end(pair[1])
+    ends = [(0, 0.0) if bc == "periodic" else _end(bc) for bc in pair]
+    (first, v0), (last, v1) = ends
     n = x.shape[0]
     tail = y.shape[1:]
     y = np.reshape(y, (n, -1))
@@ -113,6 +112,8 @@ def _coefficients(x: Array, y: Array, bc_type: Any) -> Array:
     h = np.diff(x)
     wide = h[:, None]
     slope = np.diff(y, axis=0) / wide
+    if pair[0] == "periodic":
+        return _hermite(_periodic(h, slope), slope, y, wide, tail)
     if n == 2:
         # not-a-knot with two knots is a straight line at that end, as in SciPy
         if first == 0:
@@ -139,6 +140,39 @@ def _coefficients(x: Array, y: Array, bc_type: Any) -> Array:
     )
     s = solve_banded((1, 1), bands, np.concatenate((b0, inner, b1)))
     return _hermite(s, slope, y, wide, tail)
+
+
+def _periodic(h: Array, slope: Array) -> Array:
+    """The slopes at the knots of a closed curve: a tridiagonal system with two corners.
+
+    The corners are a matrix of rank one, met by the formula of Sherman and Morrison.
+    """
+    count = h.shape[0]  # of knots, the last of which is the first one
+    if count < 3:
+        wide = h[:, None]
+        same = np.sum(slope / wide, axis=0, keepdims=True) / np.sum(1 / h)
+        return np.repeat(same if count == 2 else 0 * slope[:1], count + 1, axis=0)
+    before, below = np.roll(h, 1), np.roll(slope, 1, axis=0)
+    right = 3 * (h[:, None] * below + before[:, None] * slope)
+    # row i: h[i] s[i-1] + 2 (h[i-1] + h[i]) s[i] + h[i-1] s[i+1] = right[i]
+    diagonal = 2 * (before + h)
+    corner, other, lead = h[0], before[-1], diagonal[0]
+    last = np.arange(count) == count - 1
+    first = np.arange(count) == 0
+    bands = np.stack(
+        [
+            np.where(first, 0, np.roll(before, 1)),
+            diagonal + np.where(first, lead, 0) + np.where(last, corner * other / lead, 0),
+            np.where(last, 0, np.roll(h, -1)),
+        ]
+    )
+    u = (np.where(first, -lead, 0) + np.where(last, other, 0))[:, None]
+    solved = solve_banded((1, 1), bands, np.concatenate((right, u), axis=1))
+    x, z = solved[:, :-1], solved[:, -1:]
+    factor = -corner / lead  # of the last entry in the row of the corners; that of the first is 1
+    share = (x[:1] + factor * x[-1:]) / (1 + z[:1] + factor * z[-1:])
+    s = x - z * share
+    return np.concatenate((s, s[:1]))
 
 
 def _condition(

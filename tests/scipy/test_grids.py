@@ -225,10 +225,31 @@ def test_plain_splines_at_recorded_points():
     wave = interpolate.CubicSpline(KNOTS, closed, bc_type="periodic")
     slope = splines.CubicSpline(KNOTS, closed, bc_type="periodic")(5.1, 1)
     assert npgrad.grad(wave)(5.1) == pytest.approx(slope)
-    with pytest.raises(npgrad.errors.NoDerivative, match="periodic"):
-        npgrad.grad(lambda y: interpolate.CubicSpline(KNOTS, y * 0, bc_type="periodic")(1.0))(
-            VALUES
-        )
+
+
+@pytest.mark.parametrize("count", [2, 3, 4, 5])
+def test_periodic_cubic_spline(count):
+    """The last value is made of the first one, so that differences keep the curve closed."""
+    points = np.array([-1.35, 0.2, 0.55, 1.1, 7.8])  # between the knots
+
+    def made(library, nu):
+        def f(x, y, p):
+            closed = np.concatenate((y, y[:1]))
+            return library.CubicSpline(x, closed, bc_type="periodic")(p, nu)
+
+        return f
+
+    for nu in (0, 1, 2):
+        for values in (VALUES[: count - 1], RNG.normal(size=(count - 1, 2))):
+            check(
+                made(interpolate, nu),
+                made(splines, nu),
+                KNOTS[:count],
+                values,
+                points,
+                single=False,
+                tol=1e-5,
+            )
 
 
 ROUNDED = {
