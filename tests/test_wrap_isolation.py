@@ -2,9 +2,12 @@
 
 import asyncio
 import contextvars
+import gc
 import linecache
 import sys
 import threading
+import weakref
+from typing import Any
 
 import numpy as np
 import pytest
@@ -210,3 +213,48 @@ def test_a_failure_inside_leaves_the_traceback_of_the_program() -> None:
         npgrad.grad(unchanged.fails)(X)
     assert caught.traceback[-1].path.name == "unchanged.py"
     assert "in the middle" in str(caught.traceback[-1].statement)
+
+
+CELLS = [
+    "npgrad.grad(lambda x: np.sum(x**2))(np.ones(3))",
+    "def f(x): return np.sum(x**2) if type(x) is np.ndarray else np.sum(x*5)",
+    "import math\ndef f(x): return math.sin(x[0])",
+    "def f(x): return float(x[0])**2",
+    "from numpy import zeros\ndef f(x):\n    b = zeros(3); b[0] = x[0]**2\n    return b.sum()",
+    "import numpy.linalg as la\ndef f(x): return la.norm([x[0], x[1]])",
+    "def h(x): return float(x[1])\ndef f(x): return h(x)**2",
+    "def h(x): return 3*math.exp(x[1])",
+]
+
+
+def test_what_is_typed_in_later_is_met() -> None:
+    """As in a notebook, whose cells bind names anew after the first gradient."""
+    x = np.array([1.0, 2.0, 3.0])
+    space: dict[str, Any] = {"np": np, "npgrad": npgrad, "__name__": "notebook"}
+    for cell in CELLS:
+        exec(cell, space)
+        if "f" not in space:
+            continue
+        f = space["f"]
+        for _ in range(3):
+            value, gradient = npgrad.value_and_grad(f)(x)
+            assert value == f(x)
+            steps = 1e-6 * np.eye(3)
+            want = [(f(x + step) - f(x - step)) / 2e-6 for step in steps]
+            np.testing.assert_allclose(gradient, want, rtol=1e-6, atol=1e-8)
+
+
+def test_a_namespace_is_freed_with_its_functions() -> None:
+    class Mark:
+        pass
+
+    marks = []
+    for i in range(40):
+        space: dict[str, Any] = {"np": np, "__name__": f"cell {i}", "mark": Mark()}
+        exec("def f(x):\n    b = np.zeros(1); b[0] = x[0]\n    return b[0] + float(x[1])", space)
+        for _ in range(3):
+            npgrad.grad(space["f"])(np.ones(2))
+        marks.append(weakref.ref(space["mark"]))
+    del space
+    gc.collect()
+    assert sum(mark() is not None for mark in marks) <= 16

@@ -337,7 +337,8 @@ class Needs:
     def _read(self) -> Reading | None:
         f, plan = self._f, self._plan
         own = f.__closure__ or f.__defaults__ or f.__kwdefaults__
-        key = None if own else (f.__code__, id(f.__globals__), id(plan))
+        passing = own or plan.space is not None  # the function, or its namespace, may go
+        key = None if passing else (f.__code__, id(f.__globals__), id(plan))
         if key is not None and (found := _readings.get(key)) is not None and found.holds():
             return found
         if not (self._called if key is None else key in _readings):

@@ -11,8 +11,10 @@ import functools
 import sys
 import threading
 import types
+from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
+from weakref import WeakValueDictionary
 
 from npgrad.wrapping.builtin_names import asks_for_types, shadows_for
 from npgrad.wrapping.compiling import Originals, listen, ufunc_places
@@ -32,6 +34,12 @@ Place = tuple[Callable[[Any], None], Any, Any]  # how to set it, the same two
 LOCK = threading.RLock()  # an import inside of a wrapped call comes back here
 
 
+def is_module(space: dict[str, Any]) -> bool:
+    """Whether `space` is the namespace of an imported module."""
+    module = sys.modules.get(space.get("__name__", ""))
+    return getattr(module, "__dict__", None) is space
+
+
 class Patch:
     """The names to replace in one namespace, shared by every plan that covers it."""
 
@@ -43,10 +51,16 @@ class Patch:
         self.strict = False  # its code asks `is np.float64`
         self.entries: list[Entry] = []
         self.places: list[Place] = []
+        # A module that was imported whole keeps its functions; what is typed in binds names again.
+        self.settled = space.get("__name__") != "__main__" and is_module(space)
+        self.bound: list[int] = []  # what its names stood for, by identity
+        self.held: list[Any] = []  # functions among it, so that no other takes their address
 
     def look(self) -> None:
-        """Find the names bound since the last look."""
-        space, first = self.space, self.size < 0
+        """Find the names bound since the last look; all anew while nothing is replaced."""
+        space, first = self.space, self.size < 0 or not self.users
+        if first:
+            self.strict, self.entries, self.places = False, [], []
         known = {name for name, _, _ in self.entries}
         module = space.get("__name__")
         codes: list[types.CodeType] = []
@@ -77,6 +91,17 @@ class Patch:
         if None in self.users.values():
             self.put(entries, places)
         self.size = len(space)
+        if not self.settled:
+            self.bound = list(map(id, space.values()))
+            self.held = [value for value in list(space.values()) if callable(value)]
+
+    def stale(self) -> bool:
+        """Whether names were bound since the last look: in what is typed in, to other functions."""
+        if self.size != len(self.space):
+            return True
+        if self.users or self.settled:
+            return False
+        return self.bound != list(map(id, self.space.values()))
 
     def put(self, entries: Iterable[Entry], places: Iterable[Place]) -> None:
         """Replace the names that still mean what they meant."""
@@ -125,15 +150,16 @@ class Patch:
                     space[name] = old
 
 
-_patches: dict[int, Patch] = {}  # by the identity of the namespace, which the patch keeps alive
+# By the identity of the namespace, which the patch keeps alive; plans keep the patches.
+_patches: WeakValueDictionary[int, Patch] = WeakValueDictionary()
 
 
 def renew() -> None:
     """Have every namespace looked at again: something got a stand-in that had none."""
     with LOCK:
-        for patch in _patches.values():
+        for patch in list(_patches.values()):
             patch.size = min(patch.size, 0)
-        for plan in _plans.values():
+        for plan in list(_plans.values()):
             plan.modules = 0
 
 
@@ -156,7 +182,8 @@ def patch_of(space: dict[str, Any]) -> Patch:
     """The one patch of a namespace."""
     patch = _patches.get(id(space))
     if patch is None:
-        patch = _patches.setdefault(id(space), Patch(space))
+        patch = Patch(space)
+        patch = _patches.setdefault(id(space), patch)
     return patch
 
 
@@ -166,9 +193,9 @@ class Plan:
     def __init__(self, packages: frozenset[str], space: dict[str, Any] | None = None) -> None:
         self.packages = packages
         self.space = space  # the function's own globals, which need not be a module's
-        self.names = -1  # how many it held when the plan was made
         self.modules = 0  # how many were loaded when the plan was made
-        self.patches: tuple[Patch, ...] = ()
+        self.all: list[Patch] = []
+        self.patches: tuple[Patch, ...] = ()  # those with something to replace
 
     def covers(self, name: str) -> bool:
         """Whether the module `name` is one of the packages'."""
@@ -184,20 +211,18 @@ class Plan:
             if self.covers(name) and type(getattr(module, "__dict__", None)) is dict
         ]
         if self.space is not None:
-            self.names = len(self.space)
             spaces.append(self.space)
         spaces += [held for space in spaces for held in dictionaries_of(space)]
-        patches = {id(space): patch_of(space) for space in spaces}
-        for patch in patches.values():
-            if patch.size != len(patch.space):
+        self.all = list({id(space): patch_of(space) for space in spaces}.values())
+        for patch in self.all:
+            if patch.stale():
                 patch.look()
-        self.patches = tuple([patch for patch in patches.values() if patch.entries or patch.places])
+        self.patches = tuple([patch for patch in self.all if patch.entries or patch.places])
         self.modules = len(sys.modules)
 
     def look(self) -> None:
         """Look at what was bound since the last look."""
-        space = self.space
-        if self.modules != len(sys.modules) or (space is not None and self.names != len(space)):
+        if self.modules != len(sys.modules) or any(patch.stale() for patch in self.all):
             self.refresh()
 
     def enter(
@@ -226,7 +251,7 @@ class Plan:
             meet_scipy()
             listen(originals)
             patch = patch_of(module.__dict__)
-            if patch.size != len(patch.space):
+            if patch.stale():
                 patch.look()
             patch.open(opened)
 
@@ -304,7 +329,11 @@ def places_in(function: types.FunctionType) -> Iterator[Place]:
         yield functools.partial(setattr, function, "__kwdefaults__"), named, changed_names
 
 
-_plans: dict[tuple[frozenset[str], int], Plan] = {}
+# Plans of modules stay. Those of other namespaces (``exec``) go with the functions that they serve,
+# so that a namespace that nobody holds any more is freed; the last ones are kept for calls to come.
+_plans: WeakValueDictionary[tuple[frozenset[str], int], Plan] = WeakValueDictionary()
+_staying: list[Plan] = []
+_recent: deque[Plan] = deque(maxlen=16)
 
 
 def code_of(f: Any) -> Any:
@@ -316,12 +345,6 @@ def code_of(f: Any) -> Any:
             f = f.__wrapped__
         else:
             return getattr(f, "__func__", f)
-
-
-def _of_module(space: dict[str, Any]) -> bool:
-    """Whether `space` is the namespace of an imported module."""
-    module = sys.modules.get(space.get("__name__", ""))
-    return module is not None and module.__dict__ is space
 
 
 def package_of(f: Any) -> str | None:
@@ -341,7 +364,7 @@ def plan_for(f: Callable[..., Any] | None, also: Iterable[str] = ()) -> Plan | N
         if own is not None:
             names.add(own)
         space = getattr(f, "__globals__", None)
-        if space is not None and _of_module(space):
+        if space is not None and is_module(space):
             top = space["__name__"].partition(".")[0]
             space = None if top in names or top in OWN else space
     packages = frozenset(names - OWN)
@@ -350,5 +373,7 @@ def plan_for(f: Callable[..., Any] | None, also: Iterable[str] = ()) -> Plan | N
     key = (packages, id(space))
     plan = _plans.get(key)
     if plan is None:
-        plan = _plans.setdefault(key, Plan(packages, space))
+        with LOCK:
+            plan = _plans.setdefault(key, Plan(packages, space))
+            (_staying if space is None else _recent).append(plan)
     return plan
