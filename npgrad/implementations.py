@@ -35,10 +35,13 @@ def kernel(operation: str) -> Any:
 
 
 def large(array: Array) -> bool:
-    """Whether a kernel is worth its price for `array`, and may take it."""
+    """Whether a kernel is worth its price for `array`, and may take it.
+
+    Of a block of large arrays it is: the price is paid once for all blocks.
+    """
     return (
         type(array) is np.ndarray
-        and array.size >= LARGE
+        and (array.size >= LARGE or backend.WHOLE.get() >= LARGE)
         and array.dtype.char in "fd"
         and array.flags.c_contiguous
     )

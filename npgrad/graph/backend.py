@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -69,6 +70,10 @@ SAMPLES = 4096  # and about this many elements above it
 FEW = 8192  # entries up to which a buffer is cheaper to fill than a view to make
 SERIAL = 10_000  # entries up to which OpenBLAS computes a dot product in one thread
 SMALL_BYTES = 4096  # regions up to this size are copied out of a written buffer
+
+
+# Entries of the arrays of which a rule sees a block (see `blocks`); 0 where it sees them whole.
+WHOLE: ContextVar[int] = ContextVar("npgrad_whole", default=0)
 
 
 def describe(value: Array) -> tuple[Shape, np.dtype[Any]]:

@@ -143,16 +143,20 @@ def sweep(walk: Any, nodes: list[Node], g: Any) -> int:
     flats = {key: value.reshape(-1) for key, value in made.items()}
     totals: dict[int, Any] = {}
     step = max(1, BYTES // nodes[0].dtype.itemsize)
-    for start in range(0, size, step):
-        stop = min(start + step, size)
-        local = {key: value[start:stop] for key, value in pending.items()}
-        _block(walk, members, local, start, stop)
-        for key, parent in targets.items():
-            value = local.get(key)
-            if parent.shape:
-                flats[key][start:stop] = 0 if value is None else value
-            elif value is not None:
-                totals[key] = totals[key] + value if key in totals else value
+    token = backend.WHOLE.set(size)
+    try:
+        for start in range(0, size, step):
+            stop = min(start + step, size)
+            local = {key: value[start:stop] for key, value in pending.items()}
+            _block(walk, members, local, start, stop)
+            for key, parent in targets.items():
+                value = local.get(key)
+                if parent.shape:
+                    flats[key][start:stop] = 0 if value is None else value
+                elif value is not None:
+                    totals[key] = totals[key] + value if key in totals else value
+    finally:
+        backend.WHOLE.reset(token)
     for key, value in made.items():
         walk.accumulate(targets[key], value, True)
     for key, value in totals.items():

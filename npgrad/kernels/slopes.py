@@ -3,6 +3,8 @@
     larger(g, x1, x2)     g where x1 > x2, half of it at a tie, 0 elsewhere
     inside(g, x, lo, hi)  g where lo <= x <= hi, 0 elsewhere
     divisor(g, y, x)      -g y / x
+    times_cos(g, x)       g cos(x), float64 alone; None where |x| is beyond a million
+    times_minus_sin(g, x) -g sin(x), likewise
     divided, quotient     both cotangents of a maximum, of a quotient, the second written over g
 
 NumPy needs two to five passes, each through fresh memory. A million float64: 1.1 ms a kernel, 3.6
@@ -11,6 +13,8 @@ dtype, float32 or float64; the NumPy spellings stand beside the rules as `*_refe
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
@@ -29,7 +33,18 @@ __all__ = [
     "powers",
     "powers_reference",
     "quotient",
+    "times_cos",
+    "times_minus_sin",
 ]
+
+f64, i64 = np.float64, np.int64
+
+# pi / 2 as a sum: 33 bits, 33 bits and the rest. The first two times |k| < 2**20 are exact.
+HALF_PI_HIGH = f64(1.5707963267341256)
+HALF_PI_MIDDLE = f64(6.077100506303966e-11)
+HALF_PI_LOW = f64(2.0222662487959506e-21)
+FAR = 1e6  # less than 2**20 quarter turns
+ROUND = f64(1.5 * 2.0**52)
 
 
 def larger_reference(g: Array, x1: Array, x2: Array) -> Array:
@@ -154,3 +169,77 @@ def quotient(g: Array, y: Array, x: Array) -> tuple[Array, Array]:
     out = np.empty_like(g)
     spread(_quotient, g.size, 1.4, *(a.reshape(-1) for a in (g, y, x, out)))
     return out, g
+
+
+@njit(forceinline=True)
+def _near_sine(x, shift):  # type: ignore[no-untyped-def]
+    """sin(x + shift pi / 2) for |x| <= FAR, reduced as W. J. Cody and W. Waite (1980) do.
+
+    The polynomials are those of ``vector_trig``, whose reduction holds for every x and takes five
+    times as long.
+    """
+    k = x * 0.6366197723675814 + ROUND
+    n = f64(k).view(i64) + shift
+    k = k - ROUND
+    a = x - k * HALF_PI_HIGH
+    b = k * HALF_PI_MIDDLE
+    r = a - b
+    d = ((a - r) - b) - k * HALF_PI_LOW  # what r lacks
+    z = r * r
+    s = 1.5915337022635126e-10
+    s = s * z + -2.5051092724304014e-08
+    s = s * z + 2.7557315913107235e-06
+    s = s * z + -0.00019841269836390034
+    s = s * z + 0.008333333333330703
+    s = s * z + -0.16666666666666666
+    c = -1.1380884626244868e-11
+    c = c * z + 2.087612177964984e-09
+    c = c * z + -2.755731715313201e-07
+    c = c * z + 2.480158729853495e-05
+    c = c * z + -0.0013888888888887244
+    c = c * z + 0.041666666666666664
+    one = 1.0 - 0.5 * z
+    sine = r + (r * z * s + d * one)
+    cosine = one + (((1.0 - one) - 0.5 * z) + (z * z * c - r * d))
+    w = 1.0 if n & 1 else 0.0
+    y = cosine * w + sine * (1.0 - w)
+    return -y if n & 2 else y
+
+
+@njit()
+def _times_cos(start, stop, g, x, out, wild):  # type: ignore[no-untyped-def]
+    """Entries ``start <= i < stop``; ``wild[0]`` is set where one is beyond FAR."""
+    beyond = 0
+    for i in range(start, stop):
+        beyond |= abs(x[i]) > FAR
+        out[i] = g[i] * _near_sine(x[i], 1)
+    if beyond:
+        wild[0] = True
+
+
+@njit()
+def _times_minus_sin(start, stop, g, x, out, wild):  # type: ignore[no-untyped-def]
+    """Entries ``start <= i < stop``; ``wild[0]`` is set where one is beyond FAR."""
+    beyond = 0
+    for i in range(start, stop):
+        beyond |= abs(x[i]) > FAR
+        out[i] = g[i] * _near_sine(x[i], 2)
+    if beyond:
+        wild[0] = True
+
+
+def _turned(kernel: Any, g: Array, x: Array) -> Array | None:
+    """What `kernel` makes of all entries, or None."""
+    out, wild = np.empty_like(g), np.zeros(1, np.bool_)
+    spread(kernel, g.size, 1.8, g.reshape(-1), x.reshape(-1), out.reshape(-1), wild)
+    return None if wild[0] else out
+
+
+def times_cos(g: Array, x: Array) -> Array | None:
+    """``g * np.cos(x)``; a million: 2 ms, NumPy 6."""
+    return _turned(_times_cos, g, x)
+
+
+def times_minus_sin(g: Array, x: Array) -> Array | None:
+    """``-g * np.sin(x)``; sin(x + pi) is -sin(x)."""
+    return _turned(_times_minus_sin, g, x)

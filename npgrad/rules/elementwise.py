@@ -268,9 +268,24 @@ elementwise(
     risky=True,
 )
 
+
 # --------------------------------------------------------------------------------- trigonometric
-elementwise(np.sin, lambda g, x: g * np.cos(x), risky=True)
-elementwise(np.cos, lambda g, x: -(np.sin(x) * g), risky=True)
+def sine_change(g: Any, x: Any) -> Any:
+    """The product g cos(x), by a kernel for large float64, which NumPy takes to libm one by one."""
+    kernels = one_pass(g, x) if getattr(x, "dtype", None) == np.float64 else None
+    made = None if kernels is None else kernels.times_cos(g, x)
+    return g * np.cos(x) if made is None else made
+
+
+def cosine_change(g: Any, x: Any) -> Any:
+    """-g sin(x), likewise."""
+    kernels = one_pass(g, x) if getattr(x, "dtype", None) == np.float64 else None
+    made = None if kernels is None else kernels.times_minus_sin(g, x)
+    return -(np.sin(x) * g) if made is None else made
+
+
+elementwise(np.sin, sine_change, risky=True)
+elementwise(np.cos, cosine_change, risky=True)
 elementwise(np.tan, lambda g, y: g * (1 + y * y), risky=True)
 for name in ("deg2rad", "radians"):
     elementwise(getattr(np, name), lambda g: math.pi / 180 * g)

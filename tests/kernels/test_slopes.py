@@ -80,3 +80,47 @@ def test_kernels_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
     low, weights = -np.ones(LARGE), np.full(LARGE, 2.0)
     gradient = npgrad.grad(lambda a: np.sum(np.maximum(a, low) * weights))(x)
     np.testing.assert_allclose(gradient, 2.02)
+
+
+def test_sine_and_cosine_times_the_cotangent() -> None:
+    """Within 2 units in the last place, next to the zeros too; no answer beyond the range."""
+    rng = np.random.default_rng(5)
+    quarter = np.arange(-2000, 2000) * (np.pi / 2)
+    for x in (rng.normal(size=5000), rng.uniform(-1e6, 1e6, 5000), quarter, quarter * 300):
+        g = rng.normal(size=x.size)
+        wide = x.astype(np.longdouble)
+        for made, exact in (
+            (slopes.times_cos(g, x), g * np.cos(wide)),
+            (slopes.times_minus_sin(g, x), -g * np.sin(wide)),
+        ):
+            error = np.abs(made - exact)
+            assert np.all(error <= 3 * np.spacing(np.abs(exact.astype(np.float64))))
+    one = np.ones(4)
+    for far in (np.inf, -np.inf, 1.1e6):
+        assert slopes.times_cos(one, np.array([0, 1, far, 2])) is None
+        assert slopes.times_minus_sin(one, np.array([0, 1, far, 2])) is None
+    assert np.isnan(slopes.times_cos(one, np.array([0, 1, np.nan, 2]))[2])
+    np.testing.assert_array_equal(slopes.times_cos(one, np.zeros(4)), one)
+
+
+@pytest.mark.parametrize("far", [0.0, 1e9])
+def test_large_sines_have_the_gradient_of_small_ones(
+    far: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = []
+    right = slopes.times_cos
+    monkeypatch.setattr(slopes, "times_cos", lambda g, x: calls.append(g.size) or right(g, x))
+    rng = np.random.default_rng(6)
+    x = rng.normal(size=(LARGE // 256, 512))
+    x[5, 5] = far
+    for f, slope in (
+        (lambda x: np.sum(np.sin(x) * np.ones(x.shape)), np.cos(x)),
+        (lambda x: np.sum(np.cos(x) * np.ones(x.shape)), -np.sin(x)),
+        (  # a run of four, by blocks
+            lambda x: np.sum(np.exp(np.sin(x) * 0.5) / (x + 10.0)),
+            np.exp(0.5 * np.sin(x)) * (0.5 * np.cos(x) / (x + 10) - 1 / (x + 10) ** 2),
+        ),
+    ):
+        bound = 1e-14 * np.max(np.abs(slope))
+        np.testing.assert_allclose(npgrad.grad(f)(x), slope, rtol=1e-13, atol=bound)
+    assert min(calls) < LARGE <= max(calls) or far
