@@ -212,8 +212,16 @@ def solve_ivp(
     rule = EXPLICIT.get(method, method)
     if rule not in EXPLICIT.values():
         raise refuse("integrate.solve_ivp", f"with method={method!r}: use RK45, RK23 or DOP853")
-    if dense_output or events is not None or vectorized:
-        raise refuse("integrate.solve_ivp", "with dense_output, events or vectorized")
+    if dense_output:
+        raise refuse("integrate.solve_ivp", "with dense_output: ask for its times in t_eval")
+    if events is not None:
+        raise refuse(
+            "integrate.solve_ivp",
+            "with events: find the time of the event on plain values, and differentiate it with "
+            "npgrad.transforms.implicit.root",
+        )
+    if vectorized:
+        raise refuse("integrate.solve_ivp", "with vectorized, which explicit methods do not need")
 
     def field(t: Any, y: Any) -> Any:
         return fun(t, y, *given)

@@ -138,3 +138,19 @@ def test_positions_are_scipys():
     assert abs(npgrad.grad(g)(2.0) - (3 * np.exp(-2.0) - 1) / 4) < 1e-12
     with pytest.raises(npgrad.errors.NoDerivative, match="complex_func"):
         npgrad.grad(lambda c: ours.quad(lambda x: c * x, 0, 1, complex_func=True)[0])(2.0)
+
+
+REFUSED = {
+    "dense_output": ({"dense_output": True}, "t_eval"),
+    "events": ({"events": lambda t, y: y[0]}, r"implicit\.root"),
+    "vectorized": ({"vectorized": True}, "do not need"),
+    "implicit": ({"method": "Radau"}, "use RK45, RK23 or DOP853"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_solve_ivp_refuses_it_says_what_to_do_about(name):
+    more, remedy = REFUSED[name]
+    f = lambda y0: ours.solve_ivp(lambda t, y: -y, (0.0, 1.0), y0, **more).y[0, -1]
+    with pytest.raises(npgrad.errors.NoDerivative, match=remedy):
+        npgrad.grad(f)(np.array([2.0]))
