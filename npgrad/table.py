@@ -383,10 +383,12 @@ def bilinear(
     signature: str | None = None,
     ignores: tuple[str, ...] = (),
     batched: bool = False,
+    sums: bool = True,
 ) -> Rule:
     """Decide a function linear in each of its first two arguments; `left`, `right` transpose it.
 
     The rules are transposes, not adjoints: the graph conjugates round them for complex numbers.
+    `sums`: the terms are added, none is subtracted (see `product` of `reverse`).
     """
     parameters = _signature(fun, signature)
     first, second = list(parameters.parameters)[:2]
@@ -398,6 +400,7 @@ def bilinear(
             vjps={first: left, second: right},
             ignores=ignores,
             batched=batched,
+            risky=sums,
         )
     )
 
@@ -411,6 +414,7 @@ def reverse(
     ignores: tuple[str, ...] = (),
     holomorphic: bool = True,
     batched: bool = False,
+    product: bool = False,
 ) -> Rule:
     """Decide a function by a VJP for each array argument, and a JVP where one is known.
 
@@ -428,6 +432,10 @@ def reverse(
         True: the VJPs are written as transposes, and the graph conjugates round them when the
         output is complex (never when it is real). False: they are adjoints under Re(vdot) as they
         stand: for a real function of complex z the gradient is du/dx + i du/dy.
+    product : bool
+        The function is linear in each of its arrays, as those of `bilinear` are. The graph then
+        leaves out the terms in which a cotangent of zero meets an infinity, which
+        it counts by the rules themselves: they must subtract no terms.
     """
     return _decide(
         Rule(
@@ -439,6 +447,7 @@ def reverse(
             ignores=ignores,
             holomorphic=holomorphic,
             batched=batched,
+            risky=product,
         )
     )
 
@@ -454,6 +463,7 @@ def of_two(rule: Rule, vjp: Rules, forward: Rules) -> None:
         jvps=forward,
         holomorphic=rule.holomorphic,
         batched=rule.batched,
+        risky=rule.risky,
     )
 
 

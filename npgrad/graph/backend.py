@@ -371,6 +371,18 @@ def finite(value: Array) -> bool:
     return bool(total - total == 0) or bool(library(value).isfinite(value).all())
 
 
+def not_finite(value: Array) -> Array:
+    """Where `value` is infinite or NaN."""
+    return ~library(value).isfinite(value)
+
+
+def signs(value: Array, mask: Array) -> Array:
+    """-1, 0 or 1 as `value` is where `mask` holds; 0 elsewhere, and for NaN."""
+    return where(
+        mask & ~library(value).isnan(value), library(value).sign(value), value.dtype.type(0)
+    )
+
+
 def all_finite(values: list[Array]) -> bool:
     """Whether every entry of every array is finite; what is on a device is waited for once."""
     there: list[Array] = []
@@ -427,7 +439,8 @@ def quiet() -> Any:
 def masked(cotangent: Array, value: Array) -> Array:
     """`value` where `cotangent` is not zero, and zero elsewhere."""
     zero = cotangent == 0
-    return np.where(zero, np.zeros((), describe(value)[1])[()], value)
+    made = np.where(zero, np.zeros((), describe(value)[1])[()], value)
+    return made[()] if is_scalar(value) else made
 
 
 def asarray(value: Any) -> Array:

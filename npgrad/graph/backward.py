@@ -8,8 +8,8 @@ itself recorded and can be differentiated again. ``batch`` counts leading axes o
 A zero cotangent stays zero: where a partial derivative is infinite, ``0 * inf`` must not poison
 the result. The sweep runs in stretches. At the end of each it looks at what is in flight (one sum
 an array); if that is finite, the nodes of the stretch are freed, otherwise the stretch is swept
-again, *careful*, with zeros masked. Most graphs are one stretch. Only elementwise rules are masked,
-so a stretch without one is not looked at: in the backward of one layer the look takes a third.
+again, *careful*, with zeros masked. Most graphs are one stretch. Only rules of ufuncs and products
+are, so a stretch without one is not looked at: in the backward of one layer that takes a third.
 On a device whose elementwise rules are put off (`deferred`), zeros are masked at once.
 """
 
@@ -421,7 +421,7 @@ class Backward:
                                     and self.masks
                                     and (size > 8 * g.size or (len(quick) > 1 and not op.risky))
                                 ):
-                                    self._look(key, value, None if seen else g)
+                                    self._look(key, value, None if seen else g, op, kept)
                                     seen = True
                         continue
                     elif op is GETITEM and key not in self.aliased:
@@ -450,7 +450,7 @@ class Backward:
                     kept = op.lift(node)
                 elif lazy and op.pointwise:
                     g, kept = lazily(g), tuple(map(lazily, kept))
-                elif lazy and not op.masks:
+                elif lazy and not op.puts_off:
                     g, kept = settled(g), settled(kept)
                 self._current_owned = key in owned
                 op.spread(self, node, tuple(g) if type(g) is list else g, kept)
@@ -507,18 +507,22 @@ class Backward:
                 new.append(_plain(found[1]))
         return backend.all_finite(new)
 
-    def _look(self, key: int, value: Any, g: Any) -> None:
+    def _look(self, key: int, value: Any, g: Any, op: Op, kept: tuple[Any, ...]) -> None:
         """Look at `g` in place of the larger or several values that an operation made of it.
 
         A second sweep changes what risky rules make of a zero, and nothing else. So where `g` is
-        finite the `value` of any other operation is right, and need not be read once more. Arrays
-        of a device are looked at together, at the end: each look would wait.
+        finite the `value` of any other operation is right, and need not be read once more; that of
+        a product, where its factors are finite too. Arrays of a device are looked at together, at
+        the end: each look would wait.
         """
         if backend.on_device(self.like):
             return
         if self.cotangents.get(key) is value:
             self.looked.add(key)
-        if g is not None and not backend.finite(_plain(g)):
+        parts = [] if g is None else [g]
+        if op.risky:
+            parts += op.factors(kept)
+        if not all(backend.finite(_plain(part)) for part in parts):
             self.suspect = True
 
     def _checkpoint(self) -> State:

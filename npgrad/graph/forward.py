@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import backend
-from .array import GradArray, leaf
+from .array import GradArray, leaf, unwrap
 from .backward import Backward, _plain, collect, depending, freed
 from .conform import conform, spread
 from .deferred import settled
@@ -162,10 +162,22 @@ class Forward:
             return tangent
         return tangent.reshape((self.count, *(1,) * missing, *parent.shape))
 
-    def guarded(self, op: Op, value: Any, tangent: Any) -> Any:
-        """`value` with ``0 * inf`` made zero where the tangent is zero; no wait for a device."""
-        if op.risky and (self.there or not backend.finite(_plain(value))):
+    def guarded(self, op: Op, rule: Any, tangent: Any, kept: tuple[Any, ...], parent: Node) -> Any:
+        """What an elementwise `rule` makes of `tangent`, with ``0 * inf`` made zero.
+
+        The zero may be the tangent, or the slope: there a reverse sweep would have met a zero
+        cotangent. No wait for a device.
+        """
+        value = rule(tangent, kept, parent)
+        if not op.risky:
+            return value
+        if self.there:
             return backend.masked(tangent, value)
+        if not backend.finite(_plain(value)):
+            value = backend.masked(tangent, value)
+            if op.holomorphic and not backend.finite(_plain(tangent)):
+                ones = backend.zeros(self.like, *backend.describe(_plain(tangent))) + 1
+                value = backend.masked(rule(ones, tuple(map(unwrap, kept)), parent), value)
         return value
 
     def take(self, tangent: Any, index: Any) -> Any:

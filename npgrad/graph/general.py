@@ -16,6 +16,7 @@ from . import backend
 from .array import GradArray, unwrap
 from .node import Node
 from .op import Op, adapter, lifted
+from .products import without_zeros
 
 Plan = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], bool]
 
@@ -60,6 +61,7 @@ class General(Op):
         self.pointwise = rule.pointwise
         self.by_entry = rule.by_entry
         self.holomorphic = rule.holomorphic
+        self.risky = self.masks = rule.risky  # a product
         parameters = rule.signature.parameters
         self.names = tuple(parameters)
         self.defaults = tuple(p.default for p in parameters.values())
@@ -183,9 +185,12 @@ class General(Op):
             g = conjugate(g)
         simple = len(self.arrays)
         active = walk.active
-        for back, parent in zip(self.backs[:simple], node.parents, strict=False):
+        for slot, (back, parent) in enumerate(zip(self.backs[:simple], node.parents, strict=False)):
             if parent is not None and (active is None or parent.id in active):
-                part = back(g, kept, parent)  # type: ignore[misc]
+                if self.risky and walk.careful:
+                    part = self._carefully(back, slot, g, kept, parent)
+                else:
+                    part = back(g, kept, parent)  # type: ignore[misc]
                 if part is not None:
                     walk.add(parent, conjugate(part) if turn else part, g)
         if self.sequence >= 0:
@@ -193,6 +198,17 @@ class General(Op):
             for part, parent in zip(parts, node.parents[simple:], strict=True):
                 if part is not None and parent is not None and walk.wants(parent):
                     walk.add(parent, conjugate(part) if turn else part, g)
+
+    def _carefully(
+        self, rule: Any, slot: int, g: Any, kept: tuple[Any, ...], parent: Any, forth: bool = False
+    ) -> Any:
+        """What `rule` makes of `g` for the array in `slot`, zeros kept zero."""
+        others = [i for i in self.arrays if i != self.arrays[slot]]
+        return without_zeros(rule, g, kept, parent, others, either=forth)
+
+    def factors(self, kept: tuple[Any, ...]) -> list[Any]:
+        """See `Op.factors`."""
+        return [kept[i] for i in self.arrays if type(kept[i]) is backend.NDARRAY]
 
     def weight(self, g: Any) -> int:
         """See `Op.weight`."""
@@ -208,12 +224,12 @@ class General(Op):
             if tangent is None:
                 continue
             forward = self.forwards[slot]
-            if forward is not None:
+            if forward is None and self.rule.kind == "bilinear":
+                forward = self._in_place_of(slot)
+            if forward is not None and self.risky:
+                part = self._carefully(forward, slot, tangent, kept, node.parents[slot], True)
+            elif forward is not None:
                 part = forward(tangent, kept, node.parents[slot])
-            elif self.rule.kind == "bilinear":
-                values = list(kept[: len(self.names)])
-                values[self.arrays[slot]] = tangent
-                part = self.again(values)
             else:
                 part = walk.transposed(self, node, slot, tangent, kept)
             total = part if total is None else _added(total, part)
@@ -233,6 +249,16 @@ class General(Op):
             part = forward(filled, kept, kept[self.width - 1])
             total = part if total is None else _added(total, part)
         return total
+
+    def _in_place_of(self, slot: int) -> Any:
+        """The rule of forward mode of a function that is linear in the array in `slot`."""
+
+        def forward(g: Any, kept: tuple[Any, ...], parent: Any) -> Any:
+            values = list(kept[: len(self.names)])
+            values[self.arrays[slot]] = g
+            return self.again(values)
+
+        return forward
 
     def pushes_batches(self, tangents: list[Any]) -> bool:
         """See `Op.pushes_batches`."""

@@ -56,6 +56,7 @@ class Op(ABC):
     name = "?"
     risky = False
     masks = False  # whether a careful sweep masks its rules
+    puts_off = False  # whether it takes a cotangent that is not computed yet
     pointwise = False  # elementwise: on a device it is put off, and its rules are
     single: Callable[..., Any] | None = None
     quick: tuple[Pull | None, ...] | None = None
@@ -82,6 +83,10 @@ class Op(ABC):
     def turns_batches(self, tangents: list[Any]) -> bool:
         """Whether the rules of reverse mode of the operands that move take a batch."""
         return False
+
+    def factors(self, kept: tuple[Any, ...]) -> list[Any]:
+        """The arrays that the rules of a product multiply with."""
+        return []
 
     def weight(self, g: Any) -> int:
         """How many entries a node keeps, roughly, for a cotangent `g`."""
@@ -144,6 +149,7 @@ class Variant(Op):
 
     masks = True
     by_entry = True
+    puts_off = True
 
     def __init__(self, base: Elementwise, names: tuple[str, ...], mask: int) -> None:
         rule = base.rule
@@ -238,7 +244,7 @@ class Variant(Op):
         for forward, tangent, parent in zip(self.forwards, tangents, node.parents, strict=True):
             if tangent is not None:
                 tangent = walk.aligned(tangent, parent, node)
-                part = walk.guarded(self, forward(tangent, kept, parent), tangent)  # type: ignore[misc]
+                part = walk.guarded(self, forward, tangent, kept, parent)
                 total = part if total is None else total + part
         return total
 
@@ -252,6 +258,7 @@ class _Guarded(Op):
 
     masks = True
     by_entry = True
+    puts_off = True
 
     def __init__(self, variant: Variant) -> None:
         self.variant = variant

@@ -79,6 +79,7 @@ reverse(
     },
     signature="a, v, mode='valid'",
     holomorphic=False,
+    product=True,
 )
 
 

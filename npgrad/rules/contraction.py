@@ -149,6 +149,7 @@ reverse(
     signature="a, b, /",
     holomorphic=False,
     batched=True,
+    product=True,
 )
 
 
@@ -208,7 +209,13 @@ def cross_last(a: Array, b: Array) -> Array:
 
 
 # <g, da x b> = <b x g, da> and <g, a x db> = <g x a, db>
-bilinear(cross_last, lambda g, b: cross_last(b, g), lambda g, a: cross_last(g, a), batched=True)
+bilinear(
+    cross_last,
+    lambda g, b: cross_last(b, g),
+    lambda g, a: cross_last(g, a),
+    batched=True,
+    sums=False,
+)
 
 
 def cross(

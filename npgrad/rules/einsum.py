@@ -163,7 +163,7 @@ def contraction(count: int) -> Any:
         rule = linear(function, transpose=pulls, view=True, **keywords)
     else:
         pushes = {name: rule_for(i, names, push_operand) for i, name in enumerate(names)}
-        rule = reverse(function, pulls, pushes, **keywords)
+        rule = reverse(function, pulls, pushes, product=True, **keywords)
     rule.name = "np.einsum"
     return function
 

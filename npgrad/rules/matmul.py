@@ -165,6 +165,7 @@ def gufunc(
         ignores=IGNORED,
         holomorphic=holomorphic,
         batched=True,
+        product=True,
     )
 
 
@@ -246,6 +247,7 @@ reverse(
     ignores=IGNORED,
     holomorphic=False,
     batched=True,
+    product=True,
 )
 
 

@@ -146,6 +146,7 @@ def prod_vjp(g: Any, y: Any, a: Any, axis: Any, keepdims: Any, initial: Any, whe
 
 def prod_jvp(g: Any, y: Any, a: Any, axis: Any, keepdims: Any, initial: Any, where: Any) -> Any:
     """One factor moved at a time, summed."""
+    g = np.where(where, g, 0) if selecting(where) else g
     moved = keep_zeros(g, g * cofactors(y, a, axis, keepdims, initial, where), y)
     return np.sum(moved, axis=axes_of(g, axis, a.ndim), **options(keepdims=keepdims))
 

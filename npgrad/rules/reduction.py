@@ -188,6 +188,8 @@ def decide_spread(fun: Any, *, root: bool, nan: bool) -> None:
         correction: Any,
         mean: Any,
     ) -> Any:
+        chosen = known(a, where) if nan else where
+        g = np.where(chosen, g, 0) if selecting(chosen) else g
         away, weight = weights(a, axis, where, ddof, correction, mean)
         moved = keep_zeros(g, inner(away, g) * weight, y)
         moved = np.sum(moved, axis=axes_of(g, axis, a.ndim), **options(keepdims=keepdims))

@@ -79,6 +79,7 @@ def decide_logsum(ufunc: np.ufunc, power: Callable[[Any], Any]) -> tuple[Any, An
         return restore(g, a.shape, axis, keepdims) * softmax(a, y, axis, keepdims, initial, where)
 
     def jvp(g: Any, y: Any, a: Any, axis: Any, keepdims: Any, initial: Any, where: Any) -> Any:
+        g = np.where(where, g, 0) if selecting(where) else g
         moved = g * softmax(a, y, axis, keepdims, initial, where)
         return np.sum(moved, axis=axes_of(g, axis, a.ndim), keepdims=keepdims)
 
