@@ -14,7 +14,7 @@ import numpy as np
 
 from .errors import GradientLost, NoDerivative
 from .graph import backend, operators
-from .graph.array import GradArray, current, lost, storage
+from .graph.array import GradArray, current, lost, recorded, storage
 from .graph.node import Node
 from .graph.op import Op
 from .graph.operators import _decided
@@ -188,6 +188,22 @@ def _item(self: GradArray, *index: Any) -> Any:
     return getitem(self, where, _frame(1))
 
 
+def _is_integer(self: GradArray) -> bool:
+    """Whether a number has no fraction, as `float.is_integer`."""
+    return bool(storage(self).is_integer())
+
+
+def _as_integer_ratio(self: GradArray) -> Any:
+    """As `float.as_integer_ratio`: of a recorded number an error, for integers are constants."""
+    if recorded(self):
+        raise GradientLost(
+            lost(
+                self, "x.as_integer_ratio(), as statistics.mean(x) calls it where np.mean would do,"
+            )
+        )
+    return storage(self).as_integer_ratio()
+
+
 def _tolist(self: GradArray) -> Any:
     """Nested lists of 0-d GradArrays."""
     if self.ndim == 0:
@@ -315,6 +331,8 @@ def _part(function: Any) -> property:
         return call(_decided(function), (self,), {}, _frame(1))
 
     def put(self: GradArray, value: Any) -> None:
+        if function is np.imag and self.dtype.kind != "c":
+            raise TypeError("array does not have imaginary part to set")
         part = call(_decided(function), (self,), {}, _frame(1))
         setitem(part, ALL, value, _frame(1))
 
@@ -348,6 +366,8 @@ def install() -> None:
         ("astype", _astype),
         ("item", _item),
         ("tolist", _tolist),
+        ("is_integer", _is_integer),
+        ("as_integer_ratio", _as_integer_ratio),
         ("fill", _fill),
         ("sort", _sort),
         ("partition", _partition),

@@ -8,6 +8,8 @@ NumPy's protocols are put on the class by `operators`, the methods by `npgrad.me
 from __future__ import annotations
 
 import copy
+import itertools
+import linecache
 import math
 import numbers
 import sys
@@ -422,6 +424,24 @@ def export(handle: GradArray, dtype: Any, copy: bool | None) -> Any:
     return backend.snapshot(array) if copy else array
 
 
+def asking() -> str:
+    """What the user's line calls just now, word for word, where its source is at hand."""
+    frame: Any = sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _OWN:
+        frame = frame.f_back
+    if frame is None:
+        return ""
+    code = frame.f_code
+    positions = itertools.islice(code.co_positions(), frame.f_lasti // 2, None)
+    first, last, begin, end = next(positions, (None,) * 4)
+    if first is None or first != last or begin is None or end is None:
+        return ""
+    line = linecache.getline(code.co_filename, first, frame.f_globals).encode()
+    text = line[begin:end].decode(errors="replace").strip()
+    place = f"{code.co_filename.rpartition('/')[2]}:{first}"
+    return f" Asked for by {text} at {place}." if text else ""
+
+
 def lost(handle: GradArray, what: str) -> str:
     """The message of a door that stays shut."""
     node = current(handle)[1]
@@ -435,9 +455,9 @@ def lost(handle: GradArray, what: str) -> str:
             f"silence.{where} Instead: {remedy}."
         )
     return (
-        f"npgrad: {what} would cut the gradient of {name} in silence.{where} Instead: NumPy's own "
-        "function (np.sin(x), not math.sin(x)); np.stack([...]) of a list of results, not "
-        "np.array([...]); np.zeros(shape, like=x) or np.zeros_like(x) for a buffer to write into; "
-        "npgrad.wrap(f) for code that makes its own buffers; npgrad.value(x) to cut the gradient "
-        "on purpose."
+        f"npgrad: {what} would cut the gradient of {name} in silence.{where}{asking()} Instead: "
+        "NumPy's own function (np.sin(x), not math.sin(x)); np.stack([...]) of a list of results, "
+        "not np.array([...]); np.zeros(shape, like=x) or np.zeros_like(x) for a buffer to write "
+        "into; npgrad.wrap(f) for code that makes its own buffers; npgrad.value(x) to cut the "
+        "gradient on purpose."
     )

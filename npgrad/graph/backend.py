@@ -500,6 +500,21 @@ def check_cast(source: Any, target: Any) -> None:
         )
 
 
+def check_dtype(ufunc: Any, values: list[Any], dtype: Any, casting: str) -> None:
+    """Raise NumPy's own error if `ufunc` cannot compute in `dtype`."""
+    nothing = [np.empty(0, v.dtype) if hasattr(v, "dtype") else v for v in values]
+    ufunc(*nothing, dtype=dtype, casting=casting)
+
+
+def widened(made: Array, shape: Shape) -> Array:
+    """`made` repeated for an ``out=`` of `shape`; as it is where NumPy would refuse it too."""
+    have = made.shape
+    fits = len(have) <= len(shape) and all(
+        n in (1, m) for n, m in zip(have[::-1], shape[::-1], strict=False)
+    )
+    return np.broadcast_to(made, shape).copy() if fits else made
+
+
 def stack(parts: list[Array]) -> Array:
     """Arrays of one shape along a new first axis; dispatches."""
     return np.stack(parts)

@@ -471,11 +471,14 @@ def _with_keywords(
     if out is not None and type(out) is not GradArray and any(p is not None for p in parents):
         raise InPlaceError(plain_out(op.name, frame))
     if dtype is not None:
+        backend.check_dtype(ufunc, values, dtype, kwargs.get("casting", "same_kind"))
         inputs = tuple([_as_dtype(value, dtype) for value in inputs])
         values = [current(v)[0] if type(v) is GradArray else v for v in inputs]
         parents = [current(v)[1] if type(v) is GradArray else None for v in inputs]
     if where is True:
         made: Any = elementwise(op, ufunc(*values, **kwargs), values, parents, frame)
+        if type(out) is GradArray and made.shape != out.shape:
+            made = backend.widened(made, out.shape)
         return made if out is None else assign(out, made, op.name, frame)
     where = unwrap(where)
     result = ufunc(*values, where=where, out=None, **kwargs)  # out=None: NumPy does not warn

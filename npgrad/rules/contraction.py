@@ -320,6 +320,7 @@ def multi_dot(arrays: Any, *, out: Any = None) -> Array:
     result = product(0, len(matrices) - 1)
     if first == 1 or final == 1:
         result = result.reshape(result.shape[1 if first == 1 else 0 : 1 if final == 1 else 2])
+        result = result if result.shape else result[()]
     return into(out, result)
 
 

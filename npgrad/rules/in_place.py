@@ -15,6 +15,7 @@ from npgrad.errors import InPlaceError
 from npgrad.graph.array import GradArray, unwrap
 from npgrad.graph.record import plain_out, user_frame
 from npgrad.graph.regions import add_at, copyto, may_repeat, setitem
+from npgrad.graph.views import view_of
 from npgrad.table import function_name, ufunc_methods, writes
 
 
@@ -133,6 +134,8 @@ def at_body(ufunc: np.ufunc, a: Any, indices: Any, b: Any = None) -> None:
     if ufunc is np.add or ufunc is np.subtract:
         add_at(handle, indices, b if ufunc is np.add else np.negative(b), user_frame())
         return
+    if type(b) is GradArray and view_of(b).root is view_of(handle).root:
+        b = b.copy()  # NumPy reads it before it writes
     index = tuple(indices) if type(indices) is tuple else (indices,)
     for part, chosen in rounds(handle, index):
         old = handle[part]

@@ -89,7 +89,8 @@ def fold_copies(g: Array, widths: Widths, mode: str) -> Array:
 
 def crop(g: Array, shape: tuple[int, ...], widths: Widths) -> Array:
     """Transpose of `pad_constant`: the inner part."""
-    inner = (slice(left, left + n) for (left, _), n in zip(widths, shape, strict=True))
+    own = shape[len(shape) - len(widths) :]  # what is padded may have batch axes in front itself
+    inner = (slice(left, left + n) for (left, _), n in zip(widths, own, strict=True))
     return g[(..., *inner)]
 
 

@@ -89,6 +89,8 @@ where_rule.by_entry = True
 def where_body(condition: Any, x: Any = None, y: Any = None) -> Any:
     """A recorded condition only decides; with nothing to choose from, where it holds."""
     decided = condition if type(condition) is np.ndarray else np.not_equal(condition, 0)
+    if (x is None) != (y is None):
+        raise ValueError("either both or neither of x and y should be given")
     if x is None and y is None:
         return np.nonzero(decided)
     ndim = max(decided.ndim, getattr(x, "ndim", 0), getattr(y, "ndim", 0))

@@ -8,11 +8,14 @@ Rules may use ``g``, ``y``, ``shape`` and NumPy's own parameter names.
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any
 
 import numpy as np
 
+from npgrad.errors import NoDerivative
+from npgrad.graph.array import unwrap
 from npgrad.primitives import beside, primitive
 from npgrad.rules.indexing import as_array
 from npgrad.table import composed, on_missing, reverse
@@ -208,10 +211,26 @@ composed(np.polyfit, polyfit)
 
 # -------------------------------------------------------------------------------- roots and poly
 # p(r) = 0 for each root r:  dr = -dp(r) / p'(r), singular where roots coincide.
+def slope_at_roots(p: Array, y: Array, moves: Any) -> Array:
+    """The derivative of the polynomial at its roots; of roots that coincide none may count.
+
+    A double root is found with an error of the square root of the rounding error.
+    """
+    slope = np.polyval(np.polyder(p), y)
+    roots, size = unwrap(y), np.polyval(np.abs(np.polyder(unwrap(p))), np.abs(unwrap(y)))
+    near = np.abs(unwrap(slope)) <= 10 * math.sqrt(np.finfo(roots.dtype).eps) * size
+    if (near & (unwrap(moves) != 0)).any():
+        raise NoDerivative(
+            "npgrad: np.roots has no derivative where roots coincide. Their sums and products are "
+            "smooth: write those in the coefficients, as -p[1] / p[0] for the sum of all."
+        )
+    return np.where(near, 1, slope)
+
+
 reverse(
     np.roots,
-    lambda g, y, p: -(g / np.polyval(np.polyder(p), y)) @ np.vander(y, p.shape[0]),
-    lambda g, y, p: -np.polyval(g, y) / np.polyval(np.polyder(p), y),
+    lambda g, y, p: -(g / slope_at_roots(p, y, g)) @ np.vander(y, p.shape[0]),
+    lambda g, y, p: -np.polyval(g, y) / slope_at_roots(p, y, np.any(unwrap(g) != 0)),
 )
 
 

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from npgrad.graph import backend
-from npgrad.graph.array import GradArray, storage
+from npgrad.graph.array import GradArray, storage, unwrap
 from npgrad.graph.modes import WRAPPED
 from npgrad.wrapping.lists import constant, vector
 
@@ -40,6 +40,8 @@ class _Meta(type):
                 value = vector(args[0]) if issubclass(cls, np.generic) else args[0]
                 if type(value) is GradArray:
                     return cls.recorded(value)  # type: ignore[attr-defined]
+            elif cls is _Complex and any(type(a) is GradArray for a in (*args, *kwargs.values())):
+                return _of_parts(*args, **kwargs)
         return cls.original(*args, **kwargs)
 
     def __instancecheck__(cls, instance: Any) -> bool:
@@ -99,6 +101,16 @@ class _Type(builtins.type, metaclass=_Meta):
         """The class that NumPy would have given it."""
         held = storage(x)
         return type(held) if backend.is_scalar(held) else np.ndarray
+
+
+def _of_parts(real: Any = 0.0, imag: Any = 0.0) -> Any:
+    """``complex(real, imag)`` of numbers, one of them recorded."""
+    if any(np.result_type(unwrap(part)).kind == "c" for part in (real, imag)):
+        return real + imag * 1j
+    made = GradArray(np.zeros(1, np.complex128), None)  # 1j * inf would have a real part, NaN
+    made.real[0] = real
+    made.imag[0] = imag
+    return made[0]
 
 
 def _number(x: GradArray, kinds: str, dtype: Any) -> Any:

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from npgrad.errors import GradientLost
+from npgrad.errors import GradientLost, NoDerivative
 from npgrad.graph import backend
-from npgrad.graph.array import GradArray, lost, plain, storage
+from npgrad.graph.array import GradArray, lost, plain, recorded, storage, unwrap
 from npgrad.graph.modes import PASSED_OVER
 from npgrad.graph.modes import WRAPPED as ACTIVE
 from npgrad.graph.stacking import has_recorded, stacked
@@ -134,9 +134,8 @@ def _converted(function: Any, a: Any, args: tuple[Any, ...], kwargs: dict[str, A
 class Joined:
     """``np.r_`` and ``np.c_``, which index with what they join."""
 
-    def __init__(self, original: Any, columns: bool) -> None:
+    def __init__(self, original: Any) -> None:
         self._original = original
-        self._columns = columns
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._original, name)
@@ -146,15 +145,99 @@ class Joined:
 
     def __getitem__(self, key: Any) -> Any:
         parts = key if type(key) is tuple else (key,)
-        if not ACTIVE.get() or not has_recorded(parts):
+        if not ACTIVE.get() or not _indexes_recorded(parts):
             made = self._original[key]
             return constant(made) if ACTIVE.get() else made
-        arrays = [
-            self._original[part] if isinstance(part, slice) else np.atleast_1d(vector(part))
-            for part in parts
-            if not isinstance(part, str)
-        ]
-        return np.column_stack(arrays) if self._columns else np.concatenate(arrays)
+        rule = self._original
+        axis, least, place = rule.axis, rule.ndmin, rule.trans1d
+        if isinstance(parts[0], str):
+            axis, least, place = _directive(parts[0], axis, least, place)
+            parts = parts[1:]
+        if any(isinstance(part, str) for part in parts):
+            raise ValueError("special directives must be the first entry.")
+        return np.concatenate([_joined_part(part, least, place) for part in parts], axis)
+
+
+def _indexes_recorded(parts: tuple[Any, ...]) -> bool:
+    """Whether an index that makes an array holds a recorded value, in a slice or beside them."""
+    return has_recorded(parts) or any(
+        isinstance(part, slice) and has_recorded((part.start, part.stop, part.step))
+        for part in parts
+    )
+
+
+def _directive(text: str, axis: int, least: int, place: int) -> tuple[int, int, int]:
+    """``'axis'``, ``'axis,ndmin'`` or ``'axis,ndmin,trans1d'`` in place of the rule of ``r_``."""
+    if text in ("r", "c"):
+        raise NoDerivative(
+            f"npgrad: np.r_[{text!r}, ...] makes a np.matrix, which is not recorded. Instead: "
+            "np.concatenate and reshape."
+        )
+    try:
+        given = [int(number) for number in text.split(",")]
+    except ValueError as error:
+        raise ValueError(f"unknown special directive {text!r}") from error
+    return tuple(given + [axis, least, place][len(given) :])  # type: ignore[return-value]
+
+
+def _joined_part(part: Any, least: int, place: int) -> Any:
+    """One entry of ``r_`` with at least `least` axes, its own first at `place` among them."""
+    if isinstance(part, slice):
+        part = _stepped(part)
+        return part if least == 1 else _padded_shape(part, least, place, part.ndim)
+    return _padded_shape(MAKERS["asanyarray"](vector(part)), least, place, np.ndim(part))
+
+
+def _padded_shape(array: Any, least: int, place: int, own: int) -> Any:
+    """`array` with axes of length one before its own, or where NumPy's ``trans1d`` puts them."""
+    missing = max(least - array.ndim, 0)
+    array = array.reshape((1,) * missing + array.shape)
+    if place == -1 or own >= least:
+        return array
+    shift = least - own
+    first = place + shift + 1 if place < 0 else place
+    axes = list(range(least))
+    return array.transpose(axes[:first] + axes[shift:] + axes[first:shift])
+
+
+def _stepped(part: slice) -> Any:
+    """``start:stop:step``, whose imaginary step is a number of points."""
+    start = 0 if part.start is None else part.start
+    step = 1 if part.step is None else part.step
+    if isinstance(step, complex):
+        return MAKERS["linspace"](start, part.stop, int(abs(step)))
+    return MAKERS["arange"](start, part.stop, step)
+
+
+def _nditer(op: Any, *args: Any, **kwargs: Any) -> Any:
+    """``np.nditer``, whose elements would be plain."""
+    given = op if type(op) in (list, tuple) else (op,)
+    for array in given if ACTIVE.get() else ():
+        if type(array) is GradArray and recorded(array):
+            raise GradientLost(lost(array, "np.nditer(x), for which x.flat would do,"))
+    if any(type(array) is GradArray for array in given):
+        op = [unwrap(array) for array in given]
+    return np.nditer(op, *args, **kwargs)
+
+
+class Grid(Joined):
+    """``np.mgrid`` and ``np.ogrid`` with recorded ends."""
+
+    def __getitem__(self, key: Any) -> Any:
+        parts = key if type(key) is tuple else (key,)
+        if not ACTIVE.get() or not _indexes_recorded(parts):
+            made = self._original[key]
+            return constant(made) if ACTIVE.get() else made
+        lines = [_stepped(part) for part in parts]
+        if type(key) is not tuple:
+            return lines[0]
+        if self._original.sparse:
+            count = len(lines)
+            return tuple(
+                line.reshape((1,) * i + (-1,) + (1,) * (count - i - 1))
+                for i, line in enumerate(lines)
+            )
+        return np.stack(np.meshgrid(*lines, indexing="ij"))
 
 
 def _fromiter(iter: Any, dtype: Any, count: int = -1, **kwargs: Any) -> Any:  # NumPy's names
@@ -227,8 +310,9 @@ def _makers() -> dict[str, Any]:
     makers["fromiter"] = functools.wraps(np.fromiter)(_fromiter)
     makers["asarray_chkfinite"] = functools.wraps(np.asarray_chkfinite)(_chkfinite)
     makers["piecewise"] = _piecewise
-    makers["r_"] = Joined(np.r_, False)
-    makers["c_"] = Joined(np.c_, True)
+    makers["nditer"] = _nditer
+    makers.update(r_=Joined(np.r_), c_=Joined(np.c_))
+    makers.update(mgrid=Grid(np.mgrid), ogrid=Grid(np.ogrid))
     return makers
 
 

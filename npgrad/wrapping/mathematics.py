@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from npgrad.graph.array import GradArray, plain
+from npgrad.graph.array import GradArray, unwrap
 from npgrad.graph.modes import PASSED_OVER
 from npgrad.graph.stacking import has_recorded
 from npgrad.wrapping.lists import Maker, vector
@@ -25,6 +25,7 @@ def _recording(module: types.ModuleType) -> types.ModuleType:
     """`math` or `cmath` with NumPy's functions for recorded arguments."""
     made = types.ModuleType(module.__name__, module.__doc__)
     made.__dict__.update(module.__dict__)
+    complexes = module is cmath
     renamed = {
         "acos": "arccos", "asin": "arcsin", "atan": "arctan", "atan2": "arctan2",
         "acosh": "arccosh", "asinh": "arcsinh", "atanh": "arctanh", "pow": "power",
@@ -36,17 +37,19 @@ def _recording(module: types.ModuleType) -> types.ModuleType:
     renamed.update({name: name for name in same.split()})
     for name, ufunc in renamed.items():
         if hasattr(module, name):
-            made.__dict__[name] = _dispatched(getattr(module, name), getattr(np, ufunc))
+            made.__dict__[name] = _dispatched(getattr(module, name), getattr(np, ufunc), complexes)
     special = {
         "log": _log, "fsum": np.sum, "prod": np.prod, "dist": _dist, "hypot": _hypot,
         "gamma": _special("gamma"), "lgamma": _special("gammaln"), "erf": _special("erf"),
         "erfc": _special("erfc"), "sumprod": np.dot, "isclose": np.isclose,
+        "polar": _polar, "rect": _rect,
     }  # fmt: skip
     for name, function in special.items():
         if hasattr(module, name):
-            of_numbers = name not in _OF_SEQUENCES
-            make = _dispatched if of_numbers else _over_sequences
-            made.__dict__[name] = make(getattr(module, name), function)
+            if name in _OF_SEQUENCES:
+                made.__dict__[name] = _over_sequences(getattr(module, name), function)
+            else:
+                made.__dict__[name] = _dispatched(getattr(module, name), function, complexes)
     return made
 
 
@@ -73,20 +76,31 @@ def _log(x: Any, base: Any = None) -> Any:
     return np.log(x) if base is None else np.log(x) / np.log(base)
 
 
-def number(a: Any) -> Any:
-    """A recorded array of one element as the number that ``float(a)`` would be."""
-    if type(a) is not GradArray or not a.shape:
+def _polar(z: Any) -> Any:
+    return np.abs(z), np.angle(z)
+
+
+def _rect(r: Any, phi: Any) -> Any:
+    return r * np.exp(1j * phi)
+
+
+def number(a: Any, complex_too: bool = False) -> Any:
+    """A recorded array of one element as the number that ``float(a)``, ``complex(a)`` would be."""
+    if type(a) is not GradArray:
         return a
-    complex(plain(a))  # NumPy's own error, or its warning for an array of one element
-    return a.reshape(())[()]
+    a = a.reshape(())[()] if a.shape else a
+    return a.astype(complex)[()] if complex_too and a.dtype.kind != "c" else a
 
 
-def _dispatched(function: Any, ufunc: Any) -> Maker:
+def _dispatched(function: Any, ufunc: Any, complex_too: bool = False) -> Maker:
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         for value in args:
             if type(value) is GradArray:
-                return ufunc(*[number(a) for a in args])
+                answer = function(*[unwrap(a) for a in args], **kwargs)  # or what Python raises
+                if type(answer) is bool:
+                    return answer
+                return ufunc(*[number(a, complex_too) for a in args])
         return function(*args, **kwargs)
 
     return call
@@ -104,6 +118,7 @@ def _over_sequences(function: Any, body: Any) -> Maker:
             type(a) is GradArray or (isinstance(a, (list, tuple)) and has_recorded(a))
             for a in given
         ):
+            function(*[unwrap(vector(a)) for a in given], **kwargs)  # raises what Python raises
             return body(*[vector(a) for a in given], **kwargs)
         return function(*given, **kwargs)
 

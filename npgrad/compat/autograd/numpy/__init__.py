@@ -111,8 +111,8 @@ class _Joined(Joined):
             ACTIVE.reset(token)
 
 
-r_ = _Joined(_np.r_, False)
-c_ = _Joined(_np.c_, True)
+r_ = _Joined(_np.r_)
+c_ = _Joined(_np.c_)
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None, **kwargs: Any) -> Any:
