@@ -440,6 +440,19 @@ def _other_ufunc(rule: table.Rule, inputs: Any, kwargs: dict[str, Any], frame: A
     out = kwargs.pop("out", None)
     if type(out) is tuple and len(out) == 1:
         (out,) = out
+    if rule.kind == "reverse" and rule.fun.nout == 1 and rule.fun.signature is None:
+        where = kwargs.pop("where", True)
+        if where is not True:
+            made = call(rule, inputs, kwargs, frame)
+            out = (
+                GradArray(backend.zeros(storage(made), made.shape, made.dtype), None)
+                if out is None
+                else out
+            )
+            if type(out) is not GradArray:
+                raise InPlaceError(plain_out(rule.name, frame))
+            copyto(out, made, unwrap(where), frame, rule.name)
+            return out
     if out is None:
         return call(rule, inputs, kwargs, frame)
     if type(out) is not tuple:

@@ -76,7 +76,7 @@ def repeated(w: Array) -> bool:
 
 def close_pairs(w: Array, gap: Array) -> Array:
     """Which pairs of different places hold equal values."""
-    largest = np.max(np.abs(w), axis=-1)[..., None, None]
+    largest = np.max(np.abs(w), axis=-1, initial=0)[..., None, None]
     return (np.abs(gap) <= closeness(w) * largest) & ~diagonal_mask(w.shape[-1], w)
 
 
@@ -148,7 +148,7 @@ def rotation_rate(p: Array, w: Array, ties: bool, name: str) -> Array:
     gap, one = gaps(w), diagonal_mask(w.shape[-1], w)
     if ties:
         close = close_pairs(w, gap)
-        largest = np.max(np.abs(p), axis=(-2, -1), keepdims=True)
+        largest = np.max(np.abs(p), axis=(-2, -1), keepdims=True, initial=0)
         if np.any(close & (np.abs(p) > closeness(w) * largest)):
             raise NoDerivative(UNDETERMINED_FORWARD.format(name))
         one = one | close

@@ -249,7 +249,7 @@ def eig_jvp(g: Array, y: Any) -> Any:
     gap, without, ties = general_gaps(w)
     if ties:
         off = np.where(diagonal_mask(w.shape[-1], w), 0, np.abs(p))
-        largest = np.max(np.abs(p), axis=(-2, -1), keepdims=True)
+        largest = np.max(np.abs(p), axis=(-2, -1), keepdims=True, initial=0)
         if np.any(without & (off > closeness(w) * largest)):
             raise NoDerivative(UNDETERMINED_FORWARD.format("np.linalg.eig"))
     moved = v @ over_gaps(p, gap, without)
@@ -267,7 +267,7 @@ def order_of(w: Array, y: Array) -> Array | None:
 
     LAPACK finds values without vectors by another sweep, which may meet them in another order.
     """
-    largest = np.max(np.abs(y), axis=-1, keepdims=True)
+    largest = np.max(np.abs(y), axis=-1, keepdims=True, initial=0)
     if np.all(np.abs(w - y) <= 1e-3 * closeness(w) ** 0.5 * largest):
         return None
     return np.argmin(np.abs(y[..., None, :] - w[..., :, None]), axis=-1)
