@@ -184,7 +184,6 @@ def _block(walk: Any, members: list[_Member], local: dict[int, Any], start: int,
         last = member.backs[-1] if mine and member.reuse is not None else None
         for back, (key, part, number) in zip(member.backs, member.parents, strict=True):
             part.shape = () if number else shape
-            part.shape = () if number else shape
             if back is last:
                 ufunc, place = member.reuse
                 value = ufunc(g, kept[place], out=g, casting="same_kind")
