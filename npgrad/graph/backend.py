@@ -267,7 +267,32 @@ _SOLE = _count_of_sole()
 
 def snapshot(array: Array) -> Array:
     """A copy of `array` with its layout."""
-    return array.copy(order="K") if hasattr(array, "flags") else array.copy()
+    if type(array) is not NDARRAY:
+        return array.copy(order="K") if hasattr(array, "flags") else array.copy()
+    plain = array.flags.forc or array.dtype.kind not in "fciub"
+    return array.copy("K") if plain else spaced(array)
+
+
+def spaced(array: Array) -> Array:
+    """A copy with gaps: of an array that is contiguous in no order, as its copy must not be either.
+
+    NumPy reads a contiguous array in another order (``order="A"``) and by other loops, which round
+    otherwise. The order and the signs of the strides stay; an entry lies beside the next one only
+    where it did before.
+    """
+    if not array.size:
+        return array.copy("K")
+    shape, old, item = array.shape, array.strides, array.itemsize
+    axes = sorted((a for a in range(array.ndim) if shape[a] > 1), key=lambda a: abs(old[a]))
+    step = item if axes and abs(old[axes[0]]) == item else 2 * item
+    strides, first = [item] * array.ndim, 0
+    for a in axes:
+        strides[a] = step if old[a] >= 0 else -step
+        first += step * (shape[a] - 1) if old[a] < 0 else 0
+        step *= shape[a] + 1
+    made = np.ndarray(shape, array.dtype, np.empty(step + item, np.uint8), first, strides)
+    np.copyto(made, array)
+    return made
 
 
 def _digest(array: Array) -> int:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from npgrad.errors import NoDerivative
 from npgrad.graph.record import wrapped
 from npgrad.rules.indexing import as_array
 from npgrad.table import composed, linear, reverse
@@ -140,6 +141,8 @@ def arange(
     """``start + k step``: the length is an integer, constant where it does not jump."""
     start = start_or_stop if start is None else start
     start, stop = (0, start) if stop is None else (start, stop)
+    if any(as_array(bound).dtype.kind == "c" for bound in (start, stop, step)):
+        raise NoDerivative("npgrad: np.arange of complex bounds has no derivative rule")
     length = max(int(np.ceil((stop - start) / step)), 0)
     # NumPy's own spacing, which can differ from `step` by rounding.
     y = start + np.arange(length) * ((start + step) - start)

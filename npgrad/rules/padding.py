@@ -297,6 +297,8 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Ar
     """``np.pad``."""
     array = as_array(array)
     widths = pad_widths(pad_width, array.ndim)
+    if not widths:
+        return np.copy(array)
     if callable(mode):
         return by_function(array, widths, mode, kwargs)
     if mode not in KEYWORDS:

@@ -268,6 +268,8 @@ def poly(seq_of_zeros: Any) -> Array:
         raise ValueError("input must be 1d or non-empty square 2d array.")
     if not zeros.size:
         return np.ones_like(zeros, shape=1)[0]  # CuPy overlooks a shape of ()
+    kind = np.mintypecode(zeros.dtype.char)  # float16 is too short for NumPy
+    zeros = zeros if zeros.dtype.char == kind else zeros.astype(kind)
     a = np.ones_like(zeros, shape=1)
     nothing = np.zeros_like(a)
     for zero in zeros:
@@ -283,6 +285,7 @@ composed(np.poly, poly)
 # ------------------------------------------------------------------------------ numpy.polynomial
 def along(points: Array, c: Array, *, tensor: bool) -> Array:
     """``polyval`` of numpy.polynomial: coefficients in rising order along the first axis."""
+    c = np.atleast_1d(c)
     if tensor:
         c = c.reshape(c.shape + (1,) * points.ndim)
     value = c[-1] + points * 0

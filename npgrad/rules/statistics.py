@@ -65,7 +65,7 @@ def cov(
     if not rowvar and m.ndim != 1:
         x = x.T
     if x.shape[0] == 0:
-        return np.zeros_like(x, shape=(0, 0))
+        return np.zeros_like(x, shape=(0, 0), dtype=np.float64)
     if y is not None:
         y = matrix(y, dtype)
         if not rowvar and y.shape[0] != 1:
@@ -212,17 +212,9 @@ def bins_of(a: Any, edges: Any) -> Any:
 
 
 def counted(bins: Any, weights: Any, count: int) -> Any:
-    """How many samples each bin has, or their summed weights in the weights' dtype."""
+    """How many samples each bin has, or their summed weights, in double precision."""
     inside = np.flatnonzero(bins >= 0)
-    bins = bins[inside]
-    if weights is None:
-        return np.bincount(bins, minlength=count)
-    weights = weights[inside]
-    if weights.dtype.kind == "c":
-        parts = [np.bincount(bins, f(weights), count) for f in (np.real, np.imag)]
-        return (parts[0] + 1j * parts[1]).astype(weights.dtype)
-    summed = np.bincount(bins, weights, count)
-    return summed if summed.dtype == weights.dtype else summed.astype(weights.dtype)
+    return np.bincount(bins[inside], None if weights is None else weights[inside], count)
 
 
 @primitive

@@ -172,7 +172,7 @@ class Argument:
         self.guards = []
         if type(value) is backend.NDARRAY and value.dtype.kind in "fc":  # the everyday case
             if later or value.nbytes <= backend.WHOLE_BYTES:
-                self.value = handle = leaf(value.copy("K"))
+                self.value = handle = leaf(backend.snapshot(value))
                 self.watched = [(name, handle, value, True)]
             else:
                 self.value = handle = leaf(value)
