@@ -82,7 +82,8 @@ def differences(
     a: Any, n: int = 1, axis: int = -1, prepend: Any = NoValue, append: Any = NoValue
 ) -> Any:
     """`numpy.diff` for n > 0."""
-    return np.diff(a, n, axis, prepend, append)
+    ends = {"prepend": prepend, "append": append}  # CuPy does not know NumPy's sign for "not given"
+    return np.diff(a, n, axis, **{k: v for k, v in ends.items() if v is not NoValue})
 
 
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = NoValue, append: Any = NoValue) -> Any:

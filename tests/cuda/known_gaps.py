@@ -151,6 +151,20 @@ RAISES: dict[str, str] = {
         RANGES,
     ),
     **dict.fromkeys(
+        (
+            "np.array copy",
+            "np.array ndmin",
+            "np.ascontiguousarray keywords",
+            "np.fromiter keywords",
+        ),
+        MAKERS,
+    ),
+    **dict.fromkeys(
+        ("numpy.polynomial polyval", "ufunc reduceat written out"),
+        PLAIN,
+    ),
+    **dict.fromkeys(("np.histogram2d range weights",), BINS),
+    **dict.fromkeys(
         ("np.tensordot all",),
         TENSORDOT,
     ),
