@@ -68,7 +68,7 @@ def by_jax(f: Callable[..., Any], x: np.ndarray, weight: np.ndarray) -> Any:
     return jax.grad(lambda x: jax.numpy.sum(weight * f(x)))(x)
 
 
-WITH_RULES = ("sea_water", "wavelet")  # tests/programs_public/rules.py
+WITH_RULES = ("sea_water", "wavelet", "own_gradients")  # tests/programs_public/rules.py
 
 
 BY = {"npgrad": by_npgrad, "autograd": by_autograd, "mygrad": by_mygrad, "jax": by_jax}

@@ -137,6 +137,19 @@ def compiled_distance() -> Case:
     return Case(lambda x: distances.bray_curtis(x, y), np.array([0.5, 0.8, 0.1]))
 
 
+@program("umap", "distances: cosine and Minkowski (njit), by the package's own gradients")
+def own_gradients() -> Case:
+    from umap import distances
+
+    y, z = np.array([0.5, 0.1, 0.4]), np.array([0.9, 0.3, 0.2])
+
+    def contrast(x):
+        near = distances.cosine(x, y) + distances.minkowski(x, y, 3.0)
+        return near**2 / (near + distances.cosine(x, z) + distances.minkowski(z, x, 3.0))
+
+    return Case(contrast, np.array([0.3, 0.8, 0.2]))
+
+
 @program("skfuzzy", "generalised bell and Gaussian membership functions")
 def membership() -> Case:
     import skfuzzy as fuzz

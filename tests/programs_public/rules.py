@@ -37,4 +37,23 @@ def wavelet() -> None:
     npgrad.register_vjp(pywt.dwt, make)
 
 
-RULES: dict[str, Callable[[], None]] = {f.__name__: f for f in (sea_water, wavelet)}
+def own_gradients() -> None:
+    """``umap.distances``: each distance has a ``*_grad`` by its first point beside it.
+
+    It is symmetric in the two points. Its numbers are in single precision.
+    """
+    from umap import distances
+
+    for name in ("cosine", "minkowski"):
+        gradient = getattr(distances, f"{name}_grad")
+
+        def first(ans: Any, x: Any, y: Any, *p: Any, of: Any = gradient) -> Callable[[Any], Any]:
+            return lambda g: g * of(x, y, *p)[1].astype(x.dtype)
+
+        def second(ans: Any, x: Any, y: Any, *p: Any, of: Any = gradient) -> Callable[[Any], Any]:
+            return lambda g: g * of(y, x, *p)[1].astype(y.dtype)
+
+        npgrad.register_vjp(getattr(distances, name), first, second)
+
+
+RULES: dict[str, Callable[[], None]] = {f.__name__: f for f in (sea_water, wavelet, own_gradients)}
