@@ -1,10 +1,13 @@
 """A program that keeps its last input and result never loses a gradient in silence."""
 
+import gc
+
 import numpy as np
 import pytest
 
 import npgrad
 from npgrad.errors import GradientLost
+from npgrad.graph.node import Node
 
 X = np.array([0.3, 1.7])
 
@@ -103,3 +106,55 @@ def test_an_argument_of_the_function_is_no_cache():
 
     with pytest.raises(npgrad.errors.GradientLost, match="found a recorded array equal"):
         npgrad.grad(lambda x: np.sum(x) if helper(x, kept) else 0.0)(x)
+
+
+class Cell:
+    """A state that each call goes on from."""
+
+    def __init__(self):
+        self.state = np.zeros(2)
+
+    def __call__(self, x):
+        for _ in range(3):
+            self.state = np.tanh(self.state + x)
+        return np.sum(self.state)
+
+
+def nodes() -> int:
+    gc.collect()
+    return sum(type(thing) is Node for thing in gc.get_objects())
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        npgrad.grad,
+        npgrad.value_and_grad,
+        npgrad.jacobian,
+        npgrad.hessian,
+        lambda f: lambda x: npgrad.vjp(f, x)[1](1.0),
+        lambda f: lambda x: npgrad.jvp(f, (x,), (x,)),
+    ],
+    ids=["grad", "value_and_grad", "jacobian", "hessian", "vjp", "jvp"],
+)
+def test_a_state_holds_one_graph_and_not_those_of_all_calls(step) -> None:
+    cell = Cell()
+    run = step(cell)
+    for _ in range(3):
+        run(X)
+    before = nodes()
+    for _ in range(5):
+        run(X)
+    assert nodes() == before
+
+
+def test_an_earlier_pull_works_after_a_later_call() -> None:
+    cell = Cell()
+    pull = npgrad.vjp(cell, X)[1]
+    first = pull(1.0)[0]
+    later = npgrad.grad(cell)(X)
+    np.testing.assert_array_equal(pull(1.0)[0], first)
+    other = Cell()
+    np.testing.assert_allclose(npgrad.grad(other)(X), first)
+    other.state = npgrad.value(other.state)
+    np.testing.assert_allclose(npgrad.grad(other)(X), later)

@@ -8,6 +8,7 @@ NumPy's protocols are put on the class by `operators`, the methods by `npgrad.me
 from __future__ import annotations
 
 import copy
+import dis
 import itertools
 import linecache
 import math
@@ -251,6 +252,8 @@ class GradArray:
         return bool((plain(self) == unwrap(item)).any())
 
     def __hash__(self) -> int:
+        if backend.is_scalar(storage(self)):
+            _refuse_membership(self, sys._getframe(1))
         return id(self) >> 4  # by identity, unlike ndarray: a GradArray is the key of a GradStore
 
     def __repr__(self) -> str:
@@ -335,6 +338,18 @@ class GradArray:
             twin = self.copy()
         memo[id(self)] = twin
         return twin
+
+
+_CONTAINS = dis.opmap["CONTAINS_OP"]
+
+
+def _refuse_membership(handle: GradArray, frame: Any) -> None:
+    """Refuse ``x in {1.0, 2.0}``, which would not find the number that NumPy's finds."""
+    if frame.f_code.co_code[frame.f_lasti] == _CONTAINS and not is_public_leaf(handle):
+        raise TypeError(
+            "npgrad: `x in` a set or dictionary compares hashes, and a recorded number has one of "
+            "its own. Instead: npgrad.value(x) in it; a list or a tuple, which compare by value."
+        )
 
 
 def _number(handle: GradArray) -> float:

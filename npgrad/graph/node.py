@@ -83,6 +83,31 @@ def alive(node: Node) -> bool:
     return False
 
 
+def outside(order: list[Node], older: list[Node]) -> bool:
+    """Whether `order` depends, through the `older` nodes, on a recording that is still alive.
+
+    A dead one, a program's state from an earlier call, is replaced by a closed leaf in the nodes
+    that it went into. Or the state would hold the graphs of all calls there ever were.
+    """
+    dead: dict[int, Node] = {}
+    living = False
+    for node in older:
+        if type(node.op) is Leaf and not node.parents and not (node.op.open or node.op.own):
+            continue  # replaced already
+        if alive(node):
+            living = True
+            continue
+        twin = Node(Leaf(False), (), (), node.shape, node.dtype, node.code, node.lasti)
+        twin.op.open, twin.id = False, node.id
+        dead[node.id] = twin
+    if dead:
+        for node in order:
+            parents = node.parents
+            if any(parent is not None and parent.id in dead for parent in parents):
+                node.parents = tuple([p and dead.get(p.id, p) for p in parents])
+    return living
+
+
 def position(node: Node) -> str:
     """``file.py:12`` of the user's code that recorded `node`; empty if it is not known."""
     line = line_number(node.code, node.lasti) if node.code is not None else None

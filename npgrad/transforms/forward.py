@@ -10,7 +10,7 @@ from ..graph import backend
 from ..graph.array import GradArray, current, unwrap
 from ..graph.backward import collect, depending
 from ..graph.forward import Forward
-from ..graph.node import Node, alive
+from ..graph.node import Node, outside
 from .grad import Held, output_parts, prepare
 from .run import Function, Run
 from .trees import is_single, same_structure
@@ -51,10 +51,11 @@ def linearize(f: Function, *args: Any) -> tuple[Any, Callable[..., Any]]:
     nodes = [current(out)[1] if type(out) is GradArray else None for out in outputs]
     order, older = collect([node for node in nodes if node is not None], run.floor)
     roots = {node.id for argument in run.arguments for node in argument.nodes}
+    recorded = outside(order, older)
     if older:
         active = depending(order, roots)
         order = [node for node in order if node.id in active]
-    recorded = any(map(alive, older)) or any(argument.recorded for argument in run.arguments)
+    recorded = recorded or any(argument.recorded for argument in run.arguments)
 
     def push(*tangents: Any) -> Any:
         seeds, given = _seeds(run, args, tangents)

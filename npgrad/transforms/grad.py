@@ -12,7 +12,7 @@ from ..errors import DTypeMismatch, NotDifferentiable, ShapeMismatch
 from ..graph import backend
 from ..graph.array import GradArray, current
 from ..graph.backward import collect
-from ..graph.node import Node, alive, recorded_at
+from ..graph.node import Node, outside, recorded_at
 from ..graph.store import cotangent_for
 from .run import Argnums, Function, Run, argnums_of
 from .trees import flatten, is_single, same_structure
@@ -327,8 +327,8 @@ def pulled(f: Function, args: tuple[Any, ...], whole: bool = False) -> tuple[Any
     outputs, _ = output_parts(run.out, "vjp", whole)
     nodes = [current(out)[1] if type(out) is GradArray else None for out in outputs]
     if not recorded:
-        _, older = collect([node for node in nodes if node is not None], run.floor)
-        recorded = any(map(alive, older))
+        order, older = collect([node for node in nodes if node is not None], run.floor)
+        recorded = outside(order, older)
 
     def pull(cotangent: Any) -> tuple[Any, ...]:
         parts, _ = same_structure(cotangent, run.out, "the cotangent")

@@ -16,7 +16,7 @@ from ..errors import NotDifferentiable
 from ..graph import backend
 from ..graph.array import GradArray, current
 from ..graph.backward import collect, depending
-from ..graph.node import alive
+from ..graph.node import outside
 from .forward import sweep
 from .grad import Derived, grad, refuse_whole
 from .run import Argnums, Function, Run
@@ -70,7 +70,9 @@ class _Linear:
             self.nodes.append(node)
         known = [node for node in self.nodes if node is not None]
         self.order, self.older = collect(known, self.run.floor)
-        self.recorded = any(map(alive, self.older)) or any(a.recorded for a in self.run.arguments)
+        self.recorded = outside(self.order, self.older) or any(
+            a.recorded for a in self.run.arguments
+        )
         self.inputs = [node for argument in self.run.arguments for node in argument.nodes]
         self.likes = [like for argument in self.run.arguments for like in argument.likes]
 

@@ -9,7 +9,7 @@ from typing import Any
 from ..graph.array import GradArray
 from ..graph.backward import Backward, collect, depending
 from ..graph.modes import MODE, change
-from ..graph.node import Node, alive, next_id
+from ..graph.node import Node, next_id, outside
 from .trees import Argument
 from .values import value
 
@@ -76,7 +76,7 @@ class Run:
             record = record or type(g) is GradArray
         active = None
         if older:
-            record = record or any(map(alive, older))
+            record = outside(order, older) or record
             roots = {node.id for argument in self.arguments for node in argument.nodes}
             active = depending(order, roots)
             order = [node for node in order if node.id in active]
