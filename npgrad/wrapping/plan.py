@@ -195,6 +195,7 @@ class Plan:
         self.space = space  # the function's own globals, which need not be a module's
         self.modules = 0  # how many were loaded when the plan was made
         self.all: list[Patch] = []
+        self.loose: list[Patch] = []  # those whose names may be bound anew at any time
         self.patches: tuple[Patch, ...] = ()  # those with something to replace
 
     def covers(self, name: str) -> bool:
@@ -217,12 +218,13 @@ class Plan:
         for patch in self.all:
             if patch.stale():
                 patch.look()
+        self.loose = [patch for patch in self.all if not patch.settled]
         self.patches = tuple([patch for patch in self.all if patch.entries or patch.places])
         self.modules = len(sys.modules)
 
     def look(self) -> None:
         """Look at what was bound since the last look."""
-        if self.modules != len(sys.modules) or any(patch.stale() for patch in self.all):
+        if self.modules != len(sys.modules) or any(map(Patch.stale, self.loose)):
             self.refresh()
 
     def enter(
