@@ -127,6 +127,27 @@ def test_holomorphic_functions():
         ag.holomorphic_grad(lambda x: x**2)(2.0)
 
 
+def test_the_jacobian_by_complex_numbers_keeps_autograds_convention():
+    """d Re(z^2) = 2x dx - 2y dy, so du/dx - i du/dy = 2z; |z| gives conj(z)/|z|; Re(Az) gives A."""
+    z = numpy.array([1 + 2j, 3 - 1j])
+    numpy.testing.assert_allclose(
+        ag.jacobian(lambda z: np.real(z**2))(z), numpy.diag(2 * z), rtol=1e-14
+    )
+    numpy.testing.assert_allclose(
+        ag.jacobian(np.abs)(z), numpy.diag(numpy.conj(z) / numpy.abs(z)), rtol=1e-14
+    )
+    a = numpy.array([[1 + 1j, 2], [3j, 1 - 2j], [0.5, -1j]])
+    numpy.testing.assert_allclose(ag.jacobian(lambda z: np.real(np.dot(a, z)))(z), a)
+    u = numpy.array([1.0, -2.0, 0.5])
+    numpy.testing.assert_allclose(
+        ag.vector_jacobian_product(lambda z: np.real(np.dot(a, z)))(z, u), u @ a
+    )
+    by_x, by_z = ag.jacobian(lambda x, z: np.real(x * z), (0, 1))(X[:2], z)
+    assert by_x.dtype == float
+    numpy.testing.assert_allclose(by_x, numpy.diag(numpy.real(z)))
+    numpy.testing.assert_allclose(by_z, numpy.diag(X[:2] + 0j))
+
+
 def test_rules_for_complex_numbers_are_autograds():
     square = ag.primitive(lambda z: z * z)
     ag.defvjp(square, lambda ans, z: lambda g: g * 2 * z)

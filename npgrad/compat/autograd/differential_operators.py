@@ -13,7 +13,7 @@ import npgrad
 
 from .core import make_jvp as _make_jvp
 from .core import make_vjp as _make_vjp
-from .vspaces import vspace
+from .vspaces import conjugated, vspace
 from .wrap_util import unary_to_nary
 
 Function = Callable[..., Any]
@@ -89,8 +89,11 @@ def deriv(fun: Function, x: Any) -> Any:
 
 @unary_to_nary
 def jacobian(fun: Function, x: Any) -> Any:
-    """The Jacobian, of shape ``output.shape + input.shape``; many rows in one batched sweep."""
-    return npgrad.jacobian(fun)(x)
+    """The Jacobian, of shape ``output.shape + input.shape``; many rows in one batched sweep.
+
+    By a complex argument its rows are `grad`'s: du/dx - i du/dy.
+    """
+    return conjugated(npgrad.jacobian(fun)(x))
 
 
 @unary_to_nary
