@@ -204,6 +204,23 @@ def _t_logpdf(x: Array, df: Array) -> Array:
     return np.where(infinite, -0.5 * x * x - HALF_LOG_2PI, y) if some else y
 
 
+def _poisson_logpmf(x: Array, mu: Array) -> Array:
+    return sp.xlogy(x, mu) - sp.gammaln(x + 1) - mu
+
+
+def _poisson_pmf(x: Array, mu: Array) -> Array:
+    """The exponential of the logarithm; at ``mu = 0``, where that is infinite, the power itself.
+
+    There mu^k exp(-mu) / k! has the derivative 1 for k = 1, which exp(-inf) times infinity loses.
+    """
+    none = mu == 0
+    if not np.any(none):
+        return np.exp(_poisson_logpmf(x, mu))
+    rate = np.where(none, mu, 0)
+    power = rate**x * np.exp(-rate) / sp.gamma(x + 1)
+    return np.where(none, power, np.exp(_poisson_logpmf(x, np.where(none, 1, mu))))
+
+
 norm = Distribution(
     "norm",
     (),
@@ -261,7 +278,8 @@ poisson = Distribution(
     "poisson",
     ("mu",),
     (0.0, np.inf),
-    logpmf=lambda x, mu: sp.xlogy(x, mu) - sp.gammaln(x + 1) - mu,
+    pmf=_poisson_pmf,
+    logpmf=_poisson_logpmf,
     cdf=lambda x, mu: sp.pdtr(np.floor(x), mu),
     sf=lambda x, mu: sp.pdtrc(np.floor(x), mu),
 )

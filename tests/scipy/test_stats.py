@@ -54,6 +54,38 @@ def test_poisson(method):
     )
 
 
+def test_poisson_at_the_rate_zero():
+    """pmf(k) = mu^k exp(-mu) / k! has the series 1 - mu + mu^2/2, mu - mu^2, mu^2/2, O(mu^3)."""
+    k = np.arange(4)
+    f = lambda mu: ours.poisson.pmf(k, mu)
+    for first in (npgrad.jacrev, npgrad.jacfwd):
+        np.testing.assert_array_equal(first(f)(0.0), [-1, 1, 0, 0])
+        for second in (npgrad.jacrev, npgrad.jacfwd):
+            np.testing.assert_allclose(second(first(f))(0.0), [1, -2, 1, 0], rtol=1e-12)
+    np.testing.assert_array_equal(f(0.0), theirs.poisson.pmf(k, 0.0))
+    assert npgrad.grad(lambda mu: ours.poisson.pmf(1, mu))(0.0) == 1
+    mixed = npgrad.grad(lambda mu: np.sum(ours.poisson.pmf(k[:, None], mu) * [[1], [2], [3], [4]]))
+    rate = np.array([0, 0.5], np.float32)
+    slope = np.exp(-0.5) * np.array([-1, 0.5, 0.5**1 - 0.5**2 / 2, 0.5**2 / 2 - 0.5**3 / 6])
+    got = mixed(rate)
+    assert got.dtype == np.float32
+    np.testing.assert_allclose(got, [-1 + 2, slope @ [1, 2, 3, 4]], rtol=1e-6)
+    with np.errstate(divide="ignore"):  # the logarithm of mu falls to -inf with slope k/mu - 1
+        slopes = npgrad.jacobian(lambda mu: ours.poisson.logpmf(k[:2], mu))(0.0)
+    np.testing.assert_array_equal(slopes, [-1, np.inf])
+
+
+@pytest.mark.parametrize("x", [38.5, 40.0, 1e5])
+def test_the_logarithm_of_the_normal_distribution_far_out(x):
+    """Its second derivative is -x phi(x) to first order: exp(-720) and less, zero in doubles."""
+    for f, at in ((ours.norm.logcdf, x), (ours.norm.logsf, -x)):
+        assert npgrad.hvp(f, at, 1.0) == 0
+        assert npgrad.jvp(lambda t, f=f: npgrad.jvp(f, (t,), (1.0,))[1], (at,), (1.0,))[1] == 0
+        assert npgrad.grad(npgrad.grad(f))(at) == 0
+    want = -30 * np.exp(-450.0) / np.sqrt(2 * np.pi)
+    assert npgrad.hvp(ours.norm.logcdf, 30.0, 1.0) == pytest.approx(want, rel=1e-12)
+
+
 def test_poisson_counts_are_no_variable():
     with pytest.raises(npgrad.errors.NoDerivative, match="number of events"):
         npgrad.grad(lambda k: ours.poisson.logpmf(k, 2.0))(3.0)
