@@ -15,11 +15,11 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..errors import NoDerivative
-from ..graph.array import GradArray
+from ..graph.array import GradArray, recorded
 from ..graph.stacking import stacked
 from ..primitives import primitive
 
-__all__ = ["array_of", "is_recorded", "operation", "plain", "refuse", "stand_in"]
+__all__ = ["array_of", "is_recorded", "operation", "plain", "refuse", "stand_in", "varies"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -32,6 +32,20 @@ def is_recorded(value: Any) -> bool:
     if kind is list or kind is tuple:
         return any(map(is_recorded, value))
     return kind is dict and any(map(is_recorded, value.values()))
+
+
+def varies(value: Any) -> bool:
+    """Whether a derivative could flow into `value`: one of its GradArrays is no constant.
+
+    In wrapped code ``np.array([0.0, 1.0])`` is a GradArray too, so that recorded values can be
+    written into it; as an argument that has no derivative it is as good as plain numbers.
+    """
+    kind = type(value)
+    if kind is GradArray:
+        return recorded(value)
+    if kind is list or kind is tuple:
+        return any(map(varies, value))
+    return kind is dict and any(map(varies, value.values()))
 
 
 def stand_in(original: Callable[..., Any]) -> Callable[[F], F]:

@@ -10,7 +10,7 @@ import scipy.special as sp
 import scipy.stats as original
 
 from ..table import reverse
-from ._declare import array_of, is_recorded, operation, plain, refuse
+from ._declare import array_of, is_recorded, operation, plain, refuse, varies
 from .linalg import solve_triangular
 
 Array = Any
@@ -156,13 +156,15 @@ class MultivariateNormal(Multivariate):
 
     def cdf(self, x: Any, mean: Any = None, cov: Any = 1, *args: Any, **kwargs: Any) -> Any:
         """The distribution function, differentiable in one dimension."""
-        if not (is_recorded(x) or is_recorded(mean) or is_recorded(cov)):
+        if not varies([x, mean, cov]):
+            x, mean, cov = plain([x, mean, cov])
             return original.multivariate_normal.cdf(x, mean, cov, *args, **kwargs)
         return sp.ndtr(self._standardised("cdf", x, mean, cov))
 
     def logcdf(self, x: Any, mean: Any = None, cov: Any = 1, *args: Any, **kwargs: Any) -> Any:
         """Its logarithm, differentiable in one dimension."""
-        if not (is_recorded(x) or is_recorded(mean) or is_recorded(cov)):
+        if not varies([x, mean, cov]):
+            x, mean, cov = plain([x, mean, cov])
             return original.multivariate_normal.logcdf(x, mean, cov, *args, **kwargs)
         return sp.log_ndtr(self._standardised("logcdf", x, mean, cov))
 

@@ -16,7 +16,7 @@ import numpy as np
 import scipy.integrate as original
 
 from ..graph.modes import no_grad
-from ._declare import array_of, is_recorded, plain, refuse
+from ._declare import array_of, is_recorded, plain, refuse, varies
 
 Array = Any
 Field = Callable[[Any, Any], Any]
@@ -194,8 +194,9 @@ def solve_ivp(
     given = () if args is None else args if isinstance(args, (tuple, list)) else (args,)
     values = plain(tuple(given))
     watched = _Watched(lambda t, y: fun(t, y, *values))
-    if is_recorded([t_span, t_eval]):
+    if varies([t_span, t_eval]):
         raise refuse("integrate.solve_ivp", "with respect to times; odeint has one")
+    t_span, t_eval = plain(t_span), plain(t_eval)
     state = plain(array_of(y0))
     with no_grad():
         steps = original.solve_ivp(

@@ -13,7 +13,7 @@ import scipy.integrate as original
 from ..errors import NoDerivative
 from ..graph.array import GradArray
 from ..graph.modes import no_grad
-from ._declare import is_recorded, plain, refuse
+from ._declare import is_recorded, plain, refuse, varies
 
 KINKS = 15  # intervals looked at for kinks in one of QUADPACK's
 INSIDE = 1 - 1e-9  # the ends themselves may be singular
@@ -61,11 +61,12 @@ def quad(
     -0.25
     """
     args = args if isinstance(args, tuple) else (args,)
-    if points is not None and is_recorded(points := list(points)):
+    if points is not None and varies(points := list(points)):
         return _in_parts(
             func, a, b, points, args=args, full_output=full_output, epsabs=epsabs, epsrel=epsrel,
             limit=limit, weight=weight, complex_func=complex_func,
         )  # fmt: skip
+    points = plain(points)
     options = {
         "epsabs": epsabs, "epsrel": epsrel, "limit": limit, "points": points, "weight": weight,
         "wvar": wvar, "wopts": wopts, "maxp1": maxp1, "limlst": limlst,

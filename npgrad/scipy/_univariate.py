@@ -15,7 +15,7 @@ import numpy as np
 import scipy.special as sp
 import scipy.stats as original
 
-from ._declare import array_of, is_recorded, refuse
+from ._declare import array_of, is_recorded, plain, refuse, varies
 
 Array = Any
 Formula = Callable[..., Array]
@@ -108,8 +108,10 @@ class Distribution:
     def _computed(self, method: str, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The method on arrays of which one is recorded."""
         given = self._parsed(args, kwargs)
-        if self.discrete and is_recorded(x):
-            raise refuse(f"stats.{self.name}.{method}", "with respect to the number of events")
+        if self.discrete:
+            if varies(x):
+                raise refuse(f"stats.{self.name}.{method}", "with respect to the number of events")
+            x = plain(x)
         values = _alike([x, *given.values()])
         named = dict(zip(given, values[1:], strict=True))
         x, shapes = values[0], [named[name] for name in self.shapes]

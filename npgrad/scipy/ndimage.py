@@ -14,7 +14,7 @@ import numpy as np
 import scipy.ndimage as original
 
 from ..errors import NoDerivative
-from ._declare import array_of, is_recorded, refuse, stand_in
+from ._declare import array_of, is_recorded, plain, refuse, stand_in, varies
 
 Array = Any
 
@@ -200,7 +200,7 @@ def uniform_filter(
 
 def _gaussian(sigma: Any, order: int, radius: int) -> Array:
     """The weights of SciPy's one-dimensional Gaussian filter, or of its derivative."""
-    if is_recorded(sigma):
+    if varies(sigma):
         if order != 0:
             raise refuse("ndimage.gaussian_filter", "in sigma with order other than 0")
         x = np.arange(-radius, radius + 1)
@@ -208,6 +208,7 @@ def _gaussian(sigma: Any, order: int, radius: int) -> Array:
         return bell / np.sum(bell)
     point = np.zeros(2 * radius + 1)
     point[radius] = 1
+    sigma = plain(sigma)
     response = original.gaussian_filter1d(point, sigma, order=order, mode="constant", radius=radius)
     return response[::-1]
 

@@ -94,3 +94,55 @@ def test_leaves_and_stores():
     store = np.sum(linalg.expm(0.1 * x) * special.softmax(x)).backward()
     f = lambda x: np.sum(linalg.expm(0.1 * x) * special.softmax(x))
     assert np.array_equal(store[x], npgrad.grad(f)(X))
+
+
+def test_constants_made_in_the_function_are_constants():
+    """In a differentiated function ``np.array([0.0, 1.0])`` is npgrad's, and still a constant."""
+    from npgrad.scipy import integrate
+
+    counts = lambda mu: np.sum(stats.poisson.logpmf(np.array([0.0, 1.0, 3.0]), mu))
+    assert npgrad.grad(counts)(2.3) == pytest.approx(4 / 2.3 - 3, rel=1e-14)
+    frozen = lambda mu: np.sum(stats.poisson(mu).logpmf(np.array([0.0, 1.0, 3.0])))
+    assert npgrad.grad(frozen)(2.3) == pytest.approx(4 / 2.3 - 3, rel=1e-14)
+
+    width, order = np.array([1.0, 0.7]), (1, 0)
+    here = lambda x: np.sum(X * ndimage.gaussian_filter(x, np.array([1.0, 0.7]), order=order))
+    there = npgrad.grad(lambda x: np.sum(X * ndimage.gaussian_filter(x, width, order=order)))
+    np.testing.assert_allclose(npgrad.grad(here)(X), there(X), rtol=1e-14)
+
+    def decay(rate):
+        times = np.array([0.5, 1.0])
+        return np.sum(
+            integrate.solve_ivp(
+                lambda t, y: -rate * y, np.array([0.0, 1.0]), np.array([1.0]), t_eval=times,
+                rtol=1e-10, atol=1e-12,
+            ).y
+        )  # fmt: skip
+
+    want = -0.5 * np.exp(-1.0) - np.exp(-2.0)
+    assert npgrad.grad(decay)(2.0) == pytest.approx(want, rel=1e-8)
+
+    def kinked(c):
+        f = lambda x: np.where(x > 0.5, c * x, x)
+        return integrate.quad(f, 0.0, 1.0, points=np.array([0.5]), full_output=True)[0]
+
+    assert npgrad.grad(kinked)(2.0) == pytest.approx(0.375, rel=1e-14)
+
+    chance = lambda c: c * stats.multivariate_normal.cdf(np.zeros(2), np.zeros(2), np.eye(2))
+    assert npgrad.grad(chance)(2.0) == pytest.approx(0.25, rel=1e-6)
+
+
+def test_what_has_no_derivative_is_refused_in_either_mode():
+    from npgrad.scipy import integrate
+
+    refused = [
+        lambda v: stats.poisson.logpmf([v, 1.0], 2.0),
+        lambda v: ndimage.gaussian_filter(X, v, order=1),
+        lambda v: integrate.solve_ivp(lambda t, y: -y, [0.0, v], [1.0]).y,
+        lambda v: stats.multivariate_normal.cdf(np.zeros(2), v * np.ones(2)),
+    ]
+    for f in refused:
+        with pytest.raises(npgrad.errors.NoDerivative):
+            npgrad.grad(lambda v, f=f: np.sum(f(v)))(1.0)
+        with pytest.raises(npgrad.errors.NoDerivative):
+            npgrad.jvp(f, (1.0,), (1.0,))
