@@ -105,6 +105,37 @@ def test_a_solver_that_did_not_converge_has_no_derivative():
         npgrad.grad(lambda a: np.sum(root(newton, lambda x, a: np.sum(x**3 - a))(a)))(A)
 
 
+def test_convergence_is_judged_at_the_scale_of_the_solution():
+    """x = x/2 + 1e-20 a is 2e-20 a; x^2 = a has the derivative 1/(2 sqrt(a)) at sqrt(a) alone."""
+    tiny = fixed_point(lambda x, a: 0.5 * x + a * 1e-20, 0.0)
+    assert tiny(1.0) == pytest.approx(2e-20, rel=1e-14)
+    assert npgrad.grad(tiny)(1.0) == pytest.approx(2e-20, rel=1e-12)
+    heron = fixed_point(lambda x, a: 0.5 * (x + a / x), 1.0)  # Heron's square root
+    for a in (4.0, 1e-12, 1e-30):
+        assert heron(a) == pytest.approx(np.sqrt(a), rel=1e-14)
+        assert npgrad.grad(heron)(a) == pytest.approx(0.5 / np.sqrt(a), rel=1e-7)
+        right = root(np.sqrt, lambda x, a: x * x - a)
+        assert npgrad.grad(right)(a) == pytest.approx(0.5 / np.sqrt(a), rel=1e-12)
+    wrong = root(lambda a: 2 * np.sqrt(a), lambda x, a: x * x - a)
+    with pytest.raises(RuleError, match="did not converge: its solution, of size 2e-06"):
+        npgrad.grad(wrong)(1e-12)
+    with pytest.raises(RuleError, match="did not converge"):
+        npgrad.jvp(wrong, (1e-12,), (1.0,))
+
+
+def test_a_solution_at_zero_converges():
+    """exp(x) = 1 + a at a = 0: dx/da = 1. Rounding, or a slow way, keeps zero from being met."""
+    for f in (
+        lambda x, a: x - (np.exp(x) - 1 - a),
+        lambda x, a: x - 0.01 * (np.exp(x) - 1 - a),
+    ):
+        found = fixed_point(f, 0.5)
+        assert abs(found(0.0)) < 1e-13
+        assert npgrad.grad(found)(0.0) == pytest.approx(1.0, rel=1e-12)
+    near = root(lambda a: a + 1e-10, lambda x, a: np.exp(x) - 1 - a)
+    assert npgrad.grad(near)(0.0) == pytest.approx(1.0, rel=1e-9)
+
+
 def test_a_singular_jacobian_is_numpys_error_with_its_meaning():
     double = root(lambda a: 0 * a, lambda x, a: x**2 * a)
     with pytest.raises(np.linalg.LinAlgError, match=r"npgrad: root: the Jacobian .* singular"):

@@ -31,6 +31,8 @@ from .values import value
 Function = Callable[..., Any]
 LinearSolver = Callable[[Function, Any], Any]
 
+STALE = 20  # iterations without a smaller change: what is left is rounding
+
 
 def root(
     solve: Function,
@@ -53,7 +55,8 @@ def root(
         gradients, GMRES). By default the matrix is made and given to ``np.linalg.solve``.
     tol : float, optional
         How far from zero the residual may be, relative to the larger of 1 and the solution; the
-        root of the machine precision by default.
+        root of the machine precision by default. A solution below 1 must also be right to this
+        much of itself where the residual is curved, by one step of Newton's.
 
     Returns
     -------
@@ -120,7 +123,7 @@ def root(
         return of, tuple(args[i] for i in argnums)
 
     def maker(argnums: Any, x: Any, args: Any, kwargs: Any) -> Function:
-        _check(solve, residual, x, args, tol)
+        _check(solve, residual, x, args, tol, pushed)
         of, chosen = only(argnums, args)
 
         def back(g: Any) -> tuple[Any, ...]:
@@ -131,7 +134,7 @@ def root(
         return back
 
     def forward(argnums: Any, tangents: Any, x: Any, args: Any, kwargs: Any) -> Any:
-        _check(solve, residual, x, args, tol)
+        _check(solve, residual, x, args, tol, pushed)
         of, chosen = only(argnums, args)
         return pushed(x, args, -jvp(lambda *c: of(x, *c), chosen, tangents)[1])
 
@@ -159,8 +162,9 @@ def fixed_point(
     steps : int
         At most so many iterations.
     tol : float, optional
-        Iterate until the change is below this, relative to the larger of 1 and the solution; four
-        times the machine precision by default.
+        Iterate until the change is below this, relative to the solution, however small; four
+        times the machine precision by default. Near zero, where rounding may keep the change from
+        that, also once it no longer falls and is below this itself.
     linear_solve : callable, optional
         As for `root`.
 
@@ -186,19 +190,26 @@ def fixed_point(
 
     @functools.wraps(f)
     def iterate(*args: Any) -> Any:
-        x = start
+        x, least, stale = start, np.inf, 0
+        largest = float(np.max(np.abs(start), initial=0.0))
         for _ in range(steps):
             new = f(x, *args)
             _refuse_recorded(new, "fixed_point", f)
             new = value(new)  # plain, where the closure holds a constant of npgrad's
             eps = float(np.finfo(backend.describe(np.asarray(new))[1]).eps)
-            size = max(1.0, float(np.max(np.abs(new), initial=0.0)))
+            size = float(np.max(np.abs(new), initial=0.0))
             change = float(np.max(np.abs(new - x), initial=0.0))
-            x = new
-            if change <= (4 * eps if tol is None else tol) * size:
+            x, largest = new, max(largest, size)
+            allowed = 4 * eps if tol is None else tol
+            stale = 0 if change < least else stale + 1
+            least = min(least, change)
+            if change <= allowed * size or (stale >= STALE and change <= allowed * max(1.0, size)):
                 return x
             if not np.isfinite(change):
                 break
+        else:
+            if steps and change <= allowed * largest:  # a slow way to zero
+                return x
         raise RuleError(
             f"npgrad: fixed_point: {getattr(f, '__name__', 'f')} did not converge in {steps} steps"
             f" (the last change was {change:.3g}); is it a contraction from this x0?"
@@ -236,8 +247,10 @@ def _solved(matrix: Any, b: Any, solve: Function) -> Any:
         ) from error
 
 
-def _check(solve: Function, residual: Function, x: Any, args: Any, tol: float | None) -> None:
-    """Raise unless `x` is a root."""
+def _check(
+    solve: Function, residual: Function, x: Any, args: Any, tol: float | None, newton: Function
+) -> None:
+    """Raise unless `x` is a root; `newton` divides by the Jacobian of the residual."""
     plain = np.asarray(value(x))
     left = np.asarray(value(residual(plain[()], *value(tuple(args)))))
     name = getattr(solve, "__name__", "solve")
@@ -247,10 +260,26 @@ def _check(solve: Function, residual: Function, x: Any, args: Any, tol: float | 
             f"{plain.shape}"
         )
     eps = float(np.finfo(plain.dtype).eps)
-    allowed = (eps**0.5 if tol is None else tol) * max(1.0, float(np.max(abs(plain), initial=0.0)))
+    relative = eps**0.5 if tol is None else tol
+    size = float(np.max(abs(plain), initial=0.0))
+    allowed = relative * max(1.0, size)
     off = float(np.max(abs(left), initial=0.0))
     if not off <= allowed:
         raise RuleError(
             f"npgrad: root: {name} did not converge: the residual at its solution is {off:.3g}, "
             f"allowed {allowed:.3g} (tol=); the implicit function theorem needs a root."
+        )
+    if off == 0 or size >= 1:
+        return
+    # A residual that small says little about a solution that is small too: x^2 = 1e-12
+    inputs = value(tuple(args))
+    step = np.asarray(value(newton(plain[()], inputs, left[()])))
+    far = float(np.max(abs(step), initial=0.0))
+    if far <= max(relative * size, 4 * eps):  # below that a root at zero is right to rounding
+        return
+    rest = np.asarray(value(residual((plain - step)[()], *inputs)))
+    if not float(np.max(abs(rest), initial=0.0)) <= 0.01 * off:  # the Jacobian changes on the way
+        raise RuleError(
+            f"npgrad: root: {name} did not converge: its solution, of size {size:.3g}, is about "
+            f"{far:.3g} from a root, and the derivative there is another one."
         )
