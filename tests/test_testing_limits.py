@@ -205,3 +205,62 @@ def test_rounding_is_no_fault(scale, seed):
     check_grads(lambda x, y: scale * (x * 0 + np.exp(y)), (np.ones(3), np.zeros(3)), seed=seed)
     check_grads(lambda x: scale * (x - x), (np.full(3, 0.3),), seed=seed)
     check_grads(lambda x: np.sum(x * [1e-9, 1.0, 1e9]), (np.full(3, 0.3),), seed=seed)
+
+
+# -- where differences cannot judge ----------------------------------------------------------------
+FAST = lambda x: np.sin(1e6 * x)
+
+
+@pytest.mark.parametrize("rate", [1e4, 1e6, 1e9])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_rule_of_zeros_does_not_pass_where_differences_cannot_judge(rate, seed):
+    zeros = npgrad.primitive(lambda x: np.sin(rate * x)).defvjp(lambda ans, x: lambda g: 0 * g)
+    with pytest.raises(AssertionError, match=r"cannot judge|npgrad gives"):
+        check_grads(zeros, (1.0,), order=1, modes=("rev",), seed=seed)
+
+
+def test_the_message_says_what_to_do():
+    zeros = npgrad.primitive(FAST).defvjp(lambda ans, x: lambda g: 0 * g)
+    with pytest.raises(AssertionError, match=r"cannot judge.*Scale the argument.*smaller step"):
+        check_grads(zeros, (1.0,), order=1, modes=("rev",))
+    with pytest.warns(RuntimeWarning, match=r"do not settle.*smaller step"):
+        finite_difference_grad(FAST, (1.0,))
+    slope = finite_difference_grad(FAST, (1.0,), step=1e-7)
+    assert slope == pytest.approx(1e6 * np.cos(1e6), rel=1e-7)
+
+
+def test_a_random_function_is_refused():
+    rng = np.random.default_rng(0)
+    with pytest.raises(AssertionError, match="another value at each call"):
+        check_grads(lambda x: x * rng.random(), (X,))
+
+
+def test_npgrad_is_not_blamed_by_differences_that_cannot_judge():
+    with pytest.raises(AssertionError, match="complex step agrees with npgrad: the analytic"):
+        assert_grad(FAST, lambda x: 0.0, (1.0,))
+    assert_grad(FAST, lambda x: 1e6 * np.cos(1e6 * x), (1.0,))  # the complex step judges
+    with pytest.raises(AssertionError, match="cannot judge"):
+        assert_grad(lambda x: np.real(FAST(x)), lambda x: 1e6 * np.cos(1e6 * x), (1.0,))
+
+
+def test_a_gradient_that_npgrad_has_too_is_asked_of_differences():
+    with pytest.raises(AssertionError, match="both are wrong"):
+        assert_grad(lambda x: np.sum(npgrad.value(x) * x), lambda x: x, (X,))
+    wrong = npgrad.primitive(np.sin).defvjp(lambda ans, x: lambda g: 1.01 * g * np.cos(x))
+    with pytest.raises(AssertionError, match="both are wrong"):
+        assert_grad(lambda x: np.sum(wrong(x)), lambda x: 1.01 * np.cos(x), (X,))
+    with pytest.raises(AssertionError, match="both are wrong"):
+        assert_grad(wrong, lambda x: 1.01 * np.diag(np.cos(x)), (X,))
+
+
+def test_right_gradients_that_npgrad_has_too_pass():
+    kinked = np.array([0.0, 0.5, -1.0])
+    assert_grad(
+        lambda x: np.sum(np.maximum(x, 0)), npgrad.grad(lambda x: np.sum(np.maximum(x, 0))), kinked
+    )
+    assert_grad(lambda x: np.sum(np.abs(x)), np.sign, (kinked,))
+    assert_grad(lambda z: np.sum(np.abs(z) ** 2), lambda z: 2 * z, (X + 1j * X[::-1],))
+    assert_grad(lambda x: np.sum(np.exp(x)), np.exp, (X.astype(np.float32),))
+    assert_grad(lambda x: np.sin(x) ** 2 + np.cos(x) ** 2, lambda x: 0.0, (0.3,), atol=1.0)
+    assert_grad(lambda n: np.sum(n**2), lambda n: 2.0 * n, (np.arange(3),))
+    assert_grad(lambda x: np.sum(x), np.ones(0), (np.ones(0),))

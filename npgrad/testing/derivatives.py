@@ -10,7 +10,18 @@ import numpy as np
 
 from npgrad.errors import NotDifferentiable
 from npgrad.graph import backend
-from npgrad.testing.differences import Estimate, Function, directional
+from npgrad.testing.differences import (
+    ANOTHER,
+    CLEAR,
+    REMEDY,
+    Estimate,
+    Function,
+    can_judge,
+    contracted,
+    inner,
+    random_like,
+    repeats,
+)
 from npgrad.testing.handwritten import as_args
 from npgrad.transforms.forward import jvp
 from npgrad.transforms.grad import vjp
@@ -60,7 +71,9 @@ def check_grads(
     Raises
     ------
     AssertionError
-        A derivative that differs, or a gradient of another shape or dtype than its argument.
+        A derivative that differs, a gradient of another shape or dtype than its argument, a
+        function that returns another value at each call, or one for which differences cannot judge:
+        their own error is not small beside the derivative.
 
     Examples
     --------
@@ -86,6 +99,9 @@ def check_grads(
     close = next(close for largest, *close in TOLERANCES if eps <= largest)
     rtol = close[0] if rtol is None else rtol
     atol = close[1] if atol is None else atol
+    if not repeats(flat, xs):
+        name = getattr(f, "__name__", type(f).__name__)
+        raise AssertionError(f"{name} {ANOTHER}")
     rng = np.random.default_rng(seed)
     for _ in range(samples):
         problem = _check(flat, xs, order, tuple(modes), rng, rtol, atol, "")
@@ -114,24 +130,10 @@ def _inexact(part: Any) -> bool:
     )
 
 
-def _random(rng: np.random.Generator, like: Any, size: float) -> Any:
-    """A random direction of the shape and dtype of `like`, of that size."""
-    shape, dtype = backend.describe(like)
-    made = rng.standard_normal(shape)
-    if dtype.kind == "c":
-        made = made + 1j * rng.standard_normal(shape)
-    return np.asarray(size * made).astype(dtype)[()]
-
-
 def _largest(x: Any) -> float:
     """The largest finite entry."""
     sizes = np.abs(np.asarray(value(x)))
     return float(np.max(sizes[np.isfinite(sizes)], initial=0.0))
-
-
-def _inner(us: Sequence[Any], vs: Sequence[Any]) -> float:
-    """``Re <u, v>``, summed over the arrays."""
-    return float(sum(np.sum(np.real(np.conj(u) * v)) for u, v in zip(us, vs, strict=True)))
 
 
 def _length(us: Sequence[Any]) -> float:
@@ -166,35 +168,38 @@ def _balanced(gradients: Sequence[Any], vs: Sequence[Any], eps: float) -> list[A
 class _Comparison:
     """The derivatives of one function along `us` and `vs` beside differences."""
 
-    def __init__(self, f: Function, xs: Sequence[Any], us: Any, rtol: float, atol: float) -> None:
+    def __init__(
+        self, f: Function, xs: Sequence[Any], us: Any, rtol: float, atol: float, least: float
+    ) -> None:
         self.f = f
         self.xs = xs
         self.us = us
         self.rtol = rtol
         self.atol = atol
+        self.least = least
 
     def estimate(self, vs: Sequence[Any]) -> Estimate:
         """By differences."""
-
-        def along(*ys: Any) -> Any:
-            return np.float64(_inner(self.us, [value(out) for out in self.f(*ys)]))
-
-        def rounding(*ys: Any) -> tuple[float, float]:
-            pairs = list(zip(self.us, [value(out) for out in self.f(*ys)], strict=True))
-            eps = max(float(np.finfo(backend.describe(out)[1]).eps) for _, out in pairs)
-            return eps, eps * float(sum(np.sum(np.abs(u) * np.abs(out)) for u, out in pairs))
-
-        return directional(along, self.xs, vs, rounding=rounding)
+        return contracted(self.f, self.xs, self.us, vs, self.least)
 
     def problem(self, name: str, found: float, wanted: Estimate, size: Any, vs: Any) -> str:
         """What is wrong with `found`; ``size(xs)`` is the length of the gradient at a point."""
         off = abs(found - wanted.value)
         close = allowed = self.rtol * abs(wanted.value) + 10 * wanted.error
+        largest = max(abs(found), abs(wanted.value))
+        clear = min(max(CLEAR, 10 * self.rtol), 0.1)
         for move in (None, lambda x: x, _moved):
             if move is not None:
-                allowed = close + self.atol * size([move(x) for x in self.xs], vs)
-            if off <= allowed:
+                length = size([move(x) for x in self.xs], vs)
+                allowed = close + self.atol * length
+                largest = max(largest, length)
+            if off <= allowed and can_judge(wanted, largest, abs(found), clear):
                 return ""
+        if off <= allowed or not can_judge(wanted, abs(wanted.value), clear=0.1):
+            return (
+                f"{name}: finite differences cannot judge: along a random direction they give "
+                f"{wanted.value:.10g} +- {wanted.error:.1g}, npgrad {found:.10g}. {REMEDY}"
+            )
         return (
             f"{name}: npgrad gives {found:.10g} along a random direction, finite differences "
             f"{wanted.value:.10g} +- {wanted.error:.1g} (off by {off:.3g}, allowed {allowed:.3g})"
@@ -209,20 +214,26 @@ def _moved(x: Any) -> Any:
 
 def _check(
     f: Function, xs: Sequence[Any], order: int, modes: tuple[str, ...], rng: np.random.Generator,
-    rtol: float, atol: float, path: str,
+    rtol: float, atol: float, path: str, least: float = 0.0,
 ) -> str:  # fmt: skip
-    """Check the first derivatives of `f`, and those derivatives as functions, to `order`."""
+    """Check the first derivatives of `f`, and those derivatives as functions, to `order`.
+
+    `least` is the rounding in each output: that of a derivative which is zero comes from the terms
+    that cancel in it.
+    """
     with np.errstate(all="ignore"):
         outs = [value(out) for out in f(*xs)]
     if not outs:
         return f"{path or 'f'} has no floating output"
     # sizes that make all arguments, and all outputs, count
-    vs = [_random(rng, x, max(_largest(x), 0.1)) for x in xs]
-    us = [_random(rng, out, 1 / (_largest(out) or 1.0)) for out in outs]
-    comparison = _Comparison(f, xs, us, rtol, atol)
+    vs = [random_like(rng, x, max(_largest(x), 0.1)) for x in xs]
+    us = [random_like(rng, out, 1 / (max(_largest(out), least) or 1.0)) for out in outs]
+    comparison = _Comparison(f, xs, us, rtol, atol, least)
     directions = [(vs, comparison.estimate(vs))]
     if not all(map(math.isfinite, directions[0][1])):
         return f"{path or 'f'}: finite differences found no derivative (nan or inf near the point)"
+    eps = max(float(np.finfo(backend.describe(out)[1]).eps) for out in outs)
+    terms = sum(float(np.sum(np.abs(u) * np.abs(out))) for u, out in zip(us, outs, strict=True))
     for mode in modes:
         name = f"{path}{mode}"
         if mode == "rev":
@@ -233,35 +244,36 @@ def _check(
                         f"{name}: the gradient of array {k} is {backend.describe(g)}, the array "
                         f"{backend.describe(x)}"
                     )
-            eps = max(float(np.finfo(backend.describe(out)[1]).eps) for out in outs)
             balanced = _balanced(gradients, vs, eps)
             if balanced is not None and len(directions) == 1:
                 directions.append((balanced, comparison.estimate(balanced)))
             for along, estimate in directions:
                 problem = comparison.problem(
                     name,
-                    _inner(gradients, along),
+                    inner(gradients, along),
                     estimate,
                     lambda ys, along: _length(vjp(f, *ys)[1](us)) * _length(along),
                     along,
                 )
                 if problem:
                     return problem
+            lost = eps * terms / min(max(_largest(x), 0.1) for x in xs)
             derivative: Function = lambda *ys: list(vjp(f, *ys)[1](us))  # noqa: E731
         else:
             for along, estimate in directions:
                 problem = comparison.problem(
                     name,
-                    _inner(us, jvp(f, tuple(xs), tuple(along))[1]),
+                    inner(us, jvp(f, tuple(xs), tuple(along))[1]),
                     estimate,
                     lambda ys, along: _length(jvp(f, tuple(ys), tuple(along))[1]) * _length(us),
                     along,
                 )
                 if problem:
                     return problem
+            lost = eps * max(map(_largest, outs))
             derivative = lambda *ys: list(jvp(f, tuple(ys), tuple(vs))[1])  # noqa: E731
         if order > 1:
-            problem = _check(derivative, xs, order - 1, modes, rng, rtol, atol, f"{name} of ")
+            problem = _check(derivative, xs, order - 1, modes, rng, rtol, atol, f"{name} of ", lost)
             if problem:
                 return problem
     return ""

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from npgrad.graph import backend
 from npgrad.transforms.run import Argnums, argnums_of
 from npgrad.transforms.trees import flatten
+from npgrad.transforms.values import value
 
 Function = Callable[..., Any]
 
@@ -17,10 +20,35 @@ LEVELS = 5  # steps h, h/2, ...: the error falls as h**2, h**4, ..., h**10
 
 
 class Estimate(NamedTuple):
-    """A derivative by differences, and how far off it may be."""
+    """A derivative by differences, how far off it may be, and how far off rounding alone puts it.
+
+    The first `error` is what the steps show (and the rounding); `rounding` is what the rounding of
+    the function's value does over the steps taken.
+    """
 
     value: Any
     error: float
+    rounding: float = 0.0
+
+
+CLEAR = 1e-3  # a derivative wrong by 1 % is seen where the error is a tenth of that
+REMEDY = (
+    "Scale the argument so that f changes slowly over a few percent of it, or give a smaller step "
+    "(step=... of finite_difference_grad); f must not jump, nor be noisy, nor hide what depends "
+    "on the argument under a large constant."
+)
+
+
+def can_judge(estimate: Estimate, size: float, found: float = 0.0, clear: float = CLEAR) -> bool:
+    """Whether the error of `estimate` is small beside a derivative of that size.
+
+    Or whether both the derivative and what was `found` are zero as far as the rounding of the
+    function lets anything be seen: more cannot be asked of a function that does not change.
+    """
+    if estimate.error <= clear * size:
+        return True
+    nothing = _size(estimate) <= 3 * estimate.error and found <= 10 * estimate.error
+    return nothing and estimate.error <= 10 * estimate.rounding
 
 
 def _careful(
@@ -33,15 +61,40 @@ def _careful(
     no error at all where both values round to the same.
     """
     best = _extrapolated(difference, h, levels)
-    best = Estimate(best.value, best.error + 4 * noise / h)
+    best = Estimate(best.value, best.error + 4 * noise / h, 4 * noise / h)
     for step in (h / 2**levels, h / 4**levels, nearest):
         if best.error <= 1e-7 * _size(best):
             break
         if step < h:
             found = _extrapolated(difference, step, levels)
             rounding = noise * 2 ** (levels - 1) / step
-            best = min(best, Estimate(found.value, found.error + rounding), key=_doubt)
+            better = Estimate(found.value, found.error + rounding, rounding)
+            best = min(best, better, key=_doubt)
     return best
+
+
+ANOTHER = (
+    "returns another value at each call, so that no derivative can be checked. Draw random numbers "
+    "from a generator made in the function (np.random.default_rng(0)), or pass them in."
+)
+
+
+def repeats(f: Function, args: Sequence[Any]) -> bool:
+    """Whether ``f(*args)`` is the same twice, up to what the order of additions may change."""
+    with np.errstate(all="ignore"):
+        first, second = (flatten(f(*args))[0] for _ in range(2))
+    if len(first) != len(second):
+        return False
+    for one, other in zip(first, second, strict=True):
+        a, b = (np.asarray(value(out)) for out in (one, other))
+        if a.shape != b.shape:
+            return False
+        if a.dtype.kind not in "fc":
+            continue
+        near = 1e3 * _eps(a) * float(np.max(np.abs(a), initial=0.0, where=np.isfinite(a)))
+        if not np.all((a == b) | (np.isnan(a) & np.isnan(b)) | (np.abs(a - b) <= near)):
+            return False
+    return True
 
 
 def _size(estimate: Estimate) -> float:
@@ -133,6 +186,40 @@ def directional(
         return _careful(difference, h, nearest, noise, levels)
 
 
+def inner(us: Sequence[Any], vs: Sequence[Any]) -> float:
+    """``Re <u, v>``, summed over the arrays."""
+    return float(sum(np.sum(np.real(np.conj(u) * v)) for u, v in zip(us, vs, strict=True)))
+
+
+def random_like(rng: np.random.Generator, like: Any, size: float) -> Any:
+    """A random direction of the shape and dtype of `like`, of that size."""
+    shape, dtype = backend.describe(like)
+    made = rng.standard_normal(shape)
+    if dtype.kind == "c":
+        made = made + 1j * rng.standard_normal(shape)
+    return np.asarray(size * made).astype(dtype)[()]
+
+
+def contracted(
+    f: Function, xs: Sequence[Any], us: Sequence[Any], vs: Sequence[Any], least: float = 0.0
+) -> Estimate:
+    """The derivative along `vs` of ``<us, f(*xs)>``, where `f` returns a list of arrays.
+
+    `least` is the rounding in each output at least.
+    """
+
+    def along(*ys: Any) -> Any:
+        return np.float64(inner(us, [value(out) for out in f(*ys)]))
+
+    def rounding(*ys: Any) -> tuple[float, float]:
+        pairs = list(zip(us, [value(out) for out in f(*ys)], strict=True))
+        eps = max(float(np.finfo(backend.describe(out)[1]).eps) for _, out in pairs)
+        sizes = [np.abs(u) * np.maximum(eps * np.abs(out), least) for u, out in pairs]
+        return eps, float(sum(np.sum(size) for size in sizes))
+
+    return directional(along, xs, vs, rounding=rounding)
+
+
 def differentiated(args: Sequence[Any], argnums: Argnums) -> tuple[tuple[int, ...], bool]:
     """`argnums` as positions, and whether it was a single one."""
     which, single = argnums_of(argnums)
@@ -169,6 +256,11 @@ def finite_difference_grad(
     ndarray, or the structure of the argument (a tuple of them for several `argnums`)
         For complex arguments of a real `f` the gradient is du/dx + i du/dy.
 
+    Warns
+    -----
+    RuntimeWarning
+        The differences do not settle: an entry may be off by more than a percent of itself.
+
     Examples
     --------
     >>> import numpy as np
@@ -190,12 +282,28 @@ def _difference_of(
         x = _wide(parts[j])
         if x.dtype.kind not in "fc":
             x = x.astype(np.float64)
-        columns = [entry(f, args, k, j, i, step, levels).value for i in np.ndindex(x.shape)]
+        found = [entry(f, args, k, j, i, step, levels) for i in np.ndindex(x.shape)]
+        for index, estimate in zip(np.ndindex(x.shape), found, strict=True):
+            _warn_if_bad(estimate, k, index)
+        columns = [estimate.value for estimate in found]
         shape = np.shape(columns[0]) if columns else np.shape(np.asarray(f(*args)))
         block = np.array(columns).reshape((*x.shape, *shape))
         block = np.moveaxis(block, range(x.ndim), range(-x.ndim, 0)) if x.ndim else block
         made.append(block[()])
     return rebuild(made)
+
+
+def _warn_if_bad(estimate: Estimate, k: int, index: tuple[int, ...]) -> None:
+    """Say that an entry is no derivative: its error is not small beside it."""
+    size = _size(estimate)
+    rounded = size <= 10 * estimate.error <= 100 * estimate.rounding  # as at every optimum
+    if not (estimate.error <= 0.01 * size or rounded):
+        warnings.warn(
+            f"npgrad: finite differences do not settle at entry {list(index)} of argument {k}: "
+            f"{size:.3g}, and off by {estimate.error:.1g} or more. {REMEDY}",
+            RuntimeWarning,
+            stacklevel=4,
+        )
 
 
 def entry(
@@ -208,7 +316,9 @@ def entry(
         return _along(moved, x[index], 1.0, step, levels)
     real = _along(moved, x[index], 1.0, step, levels)
     imag = _along(moved, x[index], 1j, step, levels)
-    return Estimate(real.value + 1j * imag.value, real.error + imag.error)
+    return Estimate(
+        real.value + 1j * imag.value, real.error + imag.error, real.rounding + imag.rounding
+    )
 
 
 def _mover(

@@ -8,7 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from npgrad.testing.differences import LEVELS, Function, complex_step, differentiated, entry
+from npgrad.testing.differences import (
+    CLEAR,
+    LEVELS,
+    REMEDY,
+    Function,
+    can_judge,
+    complex_step,
+    contracted,
+    differentiated,
+    entry,
+    inner,
+    random_like,
+)
 from npgrad.transforms.grad import grad
 from npgrad.transforms.jacobian import jacobian
 from npgrad.transforms.run import Argnums
@@ -48,7 +60,8 @@ def assert_grad(
     ------
     AssertionError
         It is not. The message lists the entries that are furthest off, with what npgrad, finite
-        differences and a complex step give for them, and says who is wrong.
+        differences and a complex step give for them, and says who is wrong. Differences are asked
+        also where npgrad agrees, along a random direction; where they cannot judge, it is said.
 
     Examples
     --------
@@ -128,7 +141,7 @@ def _compare(
         beside = _npgrad(f, _moved(args, k), (k,))[0]
         wrong = _wrong(pairs, rtol, atol * _largest([*wanted, *flatten(beside)[0]]))
     if not wrong:
-        return ""
+        return _asked(f, args, k, [a for a, _ in pairs], rtol, atol, head)
     wrong.sort(key=lambda entry: -entry[0] if entry[0] == entry[0] else -math.inf)
     lines = [f"{head} is wrong at {len(wrong)} of {total} entries"]
     votes: list[tuple[str, str]] = []
@@ -137,6 +150,105 @@ def _compare(
     if len(wrong) > SHOWN:
         lines.append(f"  and {len(wrong) - SHOWN} more")
     return "\n".join([*lines, _verdict(votes)])
+
+
+def _asked(
+    f: Function, args: Sequence[Any], k: int, parts: Sequence[Any], rtol: float, atol: float,
+    head: str,
+) -> str:  # fmt: skip
+    """What differences say along a random direction to a gradient that both agree on.
+
+    Both may be wrong in the same way. A complex step judges where differences cannot, and at a kink
+    anything between the slopes on its two sides passes.
+    """
+    if not all(np.all(np.isfinite(part)) for part in parts):
+        return ""  # infinite or nan, as npgrad has it too: no difference says that
+    arrays, rebuild = flatten(_floating(args[k]))
+    xs = [np.asarray(x) if np.ndim(x) else np.asarray(x, np.result_type(x, 0.0)) for x in arrays]
+    wide = [x.astype(np.result_type(x, np.float64)) for x in xs]
+
+    def called(*ys: Any) -> list[Any]:
+        ys = tuple(y if np.ndim(y) else np.asarray(y)[()] for y in ys)
+        return [value(f(*args[:k], rebuild(list(ys)), *args[k + 1 :]))]
+
+    with np.errstate(all="ignore"):
+        out = np.asarray(called(*wide)[0])
+    if out.dtype.kind not in "fc" or not out.size or not sum(x.size for x in wide):
+        return ""
+    rng = np.random.default_rng(0)
+    u = random_like(rng, out, 1 / (_largest([out]) or 1.0))
+    vs = [random_like(rng, x, max(_largest([x]), 0.1)) for x in wide]
+
+    def along(gradients: Sequence[Any], size: bool = False) -> float:
+        """The derivative along the direction by `gradients`, or the size of its terms."""
+        if size:
+            pairs = [(np.abs(g), np.abs(v)) for g, v in zip(gradients, vs, strict=True)]
+            moved = sum(np.tensordot(g, v, np.ndim(v)) for g, v in pairs)
+            return float(np.sum(np.abs(u) * moved))
+        if any(map(_complex, wide)):
+            return inner(gradients, vs) * float(np.real(u))
+        pairs = list(zip(gradients, vs, strict=True))
+        return inner([u], [sum(np.tensordot(g, v, np.ndim(v)) for g, v in pairs)])
+
+    found = along(parts)
+    eps = max(float(np.finfo(a.dtype).eps) for a in (*parts, out, *xs) if a.dtype.kind in "fc")
+    wanted = contracted(called, wide, [u], vs)
+    size = along(parts, True)
+    off = abs(found - wanted.value)
+    close = max(rtol, 1e4 * eps) * abs(wanted.value) + 10 * wanted.error
+    allowed = close + max(atol, 1e3 * eps) * size
+    if not (off <= allowed and can_judge(wanted, size, abs(found))):
+        beside = flatten(_npgrad(f, _moved(args, k), (k,))[0])[0]
+        size = max(size, along([np.asarray(value(b)) for b in beside], True))
+        allowed = close + max(atol, 1e3 * eps) * size
+    judged = can_judge(wanted, max(size, abs(wanted.value)), abs(found))
+    if judged and off <= allowed:
+        return ""
+    step = None if any(map(_complex, (*wide, out))) else _complex_along(called, wide, vs, u)
+    if step is not None and abs(found - step) <= max(rtol, 1e4 * eps) * size:
+        return ""
+    text = (
+        f"along a random direction the gradient gives {_short(found)}, finite differences "
+        f"{_short(wanted.value, wanted.error)} +- {wanted.error:.1g}"
+        + ("" if step is None else f", a complex step {_short(step)}")
+    )
+    settled = judged and can_judge(wanted, abs(wanted.value), clear=0.1)
+    if not settled and step is None:
+        return f"{head} is npgrad's, but finite differences cannot judge: {text}. {REMEDY}"
+    if _between(called, wide, vs, u, found, allowed):
+        return ""
+    return (
+        f"{head} is npgrad's, and both are wrong: {text}. Does f use npgrad.value, or a primitive "
+        "with a wrong rule?"
+    )
+
+
+def _complex_along(f: Function, xs: Sequence[Any], vs: Sequence[Any], u: Any) -> float | None:
+    """The derivative along `vs` by a complex step; None where it does not apply."""
+    try:
+        with np.errstate(all="ignore"):
+            out = np.asarray(f(*(x + 1e-30j * v for x, v in zip(xs, vs, strict=True)))[0])
+    except Exception:  # the function was never meant for complex numbers
+        return None
+    return inner([u], [out.imag / 1e-30]) if out.dtype.kind == "c" else None
+
+
+def _between(
+    f: Function, xs: Sequence[Any], vs: Sequence[Any], u: Any, found: float, allowed: float
+) -> bool:
+    """Whether there is a kink here, and `found` lies between the slopes on its two sides."""
+
+    def slope(t: float) -> float:
+        with np.errstate(all="ignore"):
+            ahead, here = f(*(x + t * v for x, v in zip(xs, vs, strict=True))), f(*xs)
+            return inner([u], [np.asarray(ahead[0]) - np.asarray(here[0])]) / t
+
+    sides = [[slope(t), slope(-t)] for t in (1e-5, 1e-6)]
+    gaps = [abs(ahead - behind) for ahead, behind in sides]
+    if not gaps[1] > 0.5 * gaps[0]:  # it shrinks with the step: a bend, no kink
+        return False
+    room = max(allowed, 1e-3 * gaps[1])
+    return bool(min(sides[1]) - room <= found <= max(sides[1]) + room)
 
 
 def _wrong(
@@ -186,11 +298,15 @@ def _line(
     scale = min(1.0, float(np.fmax(abs(a), abs(b))))
     allowed = 10 * estimate.error + 1e-7 * abs(difference) + 1e-10 * scale
     near = [who for who, x in (("analytic", a), ("npgrad", b)) if abs(x - difference) <= allowed]
+    # an error as large as what the two are apart by judges nothing, whoever is near
+    if estimate.error > CLEAR * max(abs(difference), min(abs(a), abs(b)), CLEAR * scale):
+        near = []
     by = "Finite differences agree"
-    if not isinstance(step, str) and len(near) != 1:
-        by = "Finite differences cannot tell, the complex step agrees"
+    if not isinstance(step, str):
         allowed = 1e-9 * abs(step) + 1e-14 * scale
-        near = [who for who, x in (("analytic", a), ("npgrad", b)) if abs(x - step) <= allowed]
+        exact = [who for who, x in (("analytic", a), ("npgrad", b)) if abs(x - step) <= allowed]
+        if len(near) != 1 or (near == ["analytic"] and exact != near):
+            by, near = "Finite differences cannot tell, the complex step agrees", exact
     votes.append((near[0], by) if len(near) == 1 else ("", ""))
     where = f"array {j}, entry" if several else "entry"
     shown = step if isinstance(step, str) else _short(step)
