@@ -136,6 +136,17 @@ def test_a_solution_at_zero_converges():
     assert npgrad.grad(near)(0.0) == pytest.approx(1.0, rel=1e-9)
 
 
+def test_a_state_of_several_arrays_is_refused_with_a_remedy():
+    with pytest.raises(RuleError, match=r"x0 is a dict of arrays.*np\.concatenate"):
+        fixed_point(lambda x, a: x, {"u": 1.0, "v": np.ones(2)})
+    with pytest.raises(RuleError, match="x0 is a tuple of arrays"):
+        fixed_point(lambda x, a: x, (1.0, np.ones(2)))
+    with pytest.raises(RuleError, match=r"the result of .* is a dict of arrays"):
+        fixed_point(lambda x, a: {"u": a}, 1.0)(2.0)
+    pair = fixed_point(lambda x, a: 0.5 * x + a, [1.0, 2.0])  # a list of numbers is an array
+    np.testing.assert_allclose(pair(3.0), [6.0, 6.0])
+
+
 def test_a_singular_jacobian_is_numpys_error_with_its_meaning():
     double = root(lambda a: 0 * a, lambda x, a: x**2 * a)
     with pytest.raises(np.linalg.LinAlgError, match=r"npgrad: root: the Jacobian .* singular"):

@@ -14,6 +14,15 @@ Array = Any
 
 __all__ = ["CubicSpline"]
 
+# What SciPy's spline has and a recorded one has not: the way there is
+INSTEAD = {
+    "derivative": "spline(x, nu) is the nu-th derivative at x",
+    "antiderivative": "npgrad.scipy.integrate.quad(spline, a, b) integrates from a to b",
+    "integrate": "npgrad.scipy.integrate.quad(spline, a, b) integrates from a to b",
+    "roots": "find it with plain values, and npgrad.transforms.implicit.root differentiates it",
+    "solve": "find it with plain values, and npgrad.transforms.implicit.root differentiates it",
+}
+
 
 def __getattr__(name: str) -> Any:
     return getattr(original, name)
@@ -56,7 +65,11 @@ class CubicSpline:
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or self._recorded:
-            raise AttributeError(f"npgrad.scipy.interpolate.CubicSpline has no {name!r} here")
+            instead = INSTEAD.get(name)
+            raise AttributeError(
+                f"npgrad: npgrad.scipy.interpolate.CubicSpline has no {name!r} where its knots or "
+                f"values are recorded{f': {instead}' if instead else ''}."
+            )
         return getattr(self._plain, name)
 
     def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:

@@ -1,9 +1,9 @@
 """``scipy.linalg``: equations, factorizations and functions of matrices; other names are SciPy's.
 
 Recorded matrices are the last two axes, whatever stands before them. A symmetric argument, of which
-SciPy reads one triangle (``assume_a="pos"``, ``cholesky``, ``cho_factor``), counts as a function of
-a Hermitian matrix, as in ``np.linalg``: its gradient is Hermitian. The special matrices and the
-structured equations are in ``_structured``.
+SciPy reads one triangle (``assume_a`` of "pos", "sym", "her"; ``cholesky``, ``cho_factor``), counts
+as a function of a Hermitian matrix (of a symmetric one for "sym"), as in ``np.linalg``, and so does
+its gradient. The special matrices and the structured equations are in ``_structured``.
 """
 
 from __future__ import annotations

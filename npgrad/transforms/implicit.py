@@ -186,7 +186,9 @@ def fixed_point(
     >>> npgrad.grad(kepler, argnums=1)(1.0, 0.1)  # dE/de = sin E / (1 - e cos E)
     np.float64(0.929060...)
     """
-    start = np.asarray(x0, dtype=np.result_type(x0, np.float16) if np.ndim(x0) else float)[()]
+    _refuse_container(x0, "x0")
+    start = np.asarray(x0)
+    start = start.astype(np.result_type(start, np.float16) if start.ndim else float)[()]
 
     @functools.wraps(f)
     def iterate(*args: Any) -> Any:
@@ -195,6 +197,7 @@ def fixed_point(
         for _ in range(steps):
             new = f(x, *args)
             _refuse_recorded(new, "fixed_point", f)
+            _refuse_container(new, f"the result of {getattr(f, '__name__', 'f')}")
             new = value(new)  # plain, where the closure holds a constant of npgrad's
             eps = float(np.finfo(backend.describe(np.asarray(new))[1]).eps)
             size = float(np.max(np.abs(new), initial=0.0))
@@ -232,6 +235,16 @@ def _refuse_recorded(result: Any, what: str, function: Function) -> None:
                 "value that is not among its arguments, and its gradient would be lost. Pass it "
                 "as an argument, or npgrad.value of it to treat it as a constant."
             )
+
+
+def _refuse_container(state: Any, what: str) -> None:
+    """Raise if a state of `fixed_point` is no array: its change has no one size."""
+    shapes = {np.shape(part) for part in parts_of(state)[0]}
+    if isinstance(state, dict) or len(shapes) > 1:
+        raise RuleError(
+            f"npgrad: fixed_point: {what} is a {type(state).__name__} of arrays; the state is one "
+            "array. Join its parts with np.concatenate, and take them out of it again in f."
+        )
 
 
 def _solved(matrix: Any, b: Any, solve: Function) -> Any:

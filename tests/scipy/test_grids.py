@@ -273,3 +273,22 @@ def test_an_image_of_integers_is_refused(name, dtype):
         npgrad.grad(lambda w: np.sum(ROUNDED[name](x, w)))(w)
     value = npgrad.vjp(lambda w: ROUNDED[name](x.astype(float), w), w)[0]
     np.testing.assert_allclose(value, ROUNDED[name](x.astype(float), w), rtol=1e-13)
+
+
+def test_what_a_recorded_spline_has_not_is_said_with_what_to_write():
+    """A spline is linear in its values, so the gradient of its integral is that of unit values."""
+    from npgrad.scipy import integrate
+
+    knots = np.arange(5.0)
+    said = {
+        "derivative": r"spline\(x, nu\)",
+        "antiderivative": r"quad\(spline, a, b\)",
+        "integrate": r"quad\(spline, a, b\)",
+        "roots": r"implicit\.root",
+    }
+    for name, instead in said.items():
+        with pytest.raises(AttributeError, match=f"has no '{name}'.*{instead}"):
+            npgrad.grad(lambda y, n=name: getattr(interpolate.CubicSpline(knots, y), n))(knots)
+    whole = lambda y: integrate.quad(interpolate.CubicSpline(knots, y), 0.5, 3.2)[0]
+    want = [splines.CubicSpline(knots, unit).integrate(0.5, 3.2) for unit in np.eye(5)]
+    np.testing.assert_allclose(npgrad.grad(whole)(np.sin(knots)), want, rtol=1e-5, atol=1e-7)
