@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..errors import GradientLost
 from ..graph.array import GradArray
 from ..graph.backward import Backward, collect, depending
 from ..graph.modes import MODE, change
@@ -15,6 +17,19 @@ from .values import value
 
 Function = Callable[..., Any]
 Argnums = int | str | Sequence[int | str]
+
+
+def _covered(error: Exception, printed: Any) -> GradientLost | None:
+    """The refusal that compiled code made another error of; None if `error` is no such one.
+
+    SciPy's root finders call the function from C. brentq goes on after a refusal, which Python
+    reports as a SystemError caused by it; fsolve prints it, which leaves it in ``sys.last_value``
+    (`printed` is what was there before), and raises an error of its own.
+    """
+    if isinstance(error, SystemError) and isinstance(error.__cause__, GradientLost):
+        return error.__cause__
+    last = getattr(sys, "last_value", None)
+    return last if last is not printed and isinstance(last, GradientLost) else None
 
 
 class Run:
@@ -57,8 +72,14 @@ class Run:
                 filled[key] = argument.value  # type: ignore[index]
             self.arguments.append(argument)
         token = change(recording=True) if quiet else None
+        printed = getattr(sys, "last_value", None)
         try:
             self.out = f(*filled, **named)
+        except Exception as error:
+            lost = _covered(error, printed)
+            if lost is None:
+                raise
+            raise lost from None
         finally:
             if token is not None:
                 MODE.reset(token)

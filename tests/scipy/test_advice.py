@@ -75,3 +75,29 @@ def test_a_call_of_the_users_own_is_not_blamed_on_scipy():
 def test_sparse_products_give_what_the_remedy_says():
     product = lambda x: np.sum(npgrad.scipy.sparse.matmul(x, SPARSE))
     np.testing.assert_allclose(npgrad.grad(product)(X), A.sum(axis=1))
+
+
+@pytest.mark.parametrize("name", ["brentq", "bisect", "fsolve", "leastsq"])
+def test_root_finders_that_call_the_function_from_c_say_what_to_write(name, capfd):
+    """Their C code covers the refusal with an error of its own, or Python's SystemError."""
+    finder = getattr(scipy.optimize, name)
+    limits = (0.0, 3.0) if name in ("brentq", "bisect") else (1.0,)
+
+    def f(c):
+        found = finder(lambda p: p**3 - c, *limits)
+        return np.sum(found[0] if isinstance(found, tuple) else found)
+
+    said = rf"npgrad: scipy\.optimize\.{name} takes plain .*Instead: .*implicit\.root"
+    for derivative in (
+        lambda: npgrad.grad(f)(2.0),
+        lambda: npgrad.jvp(f, (2.0,), (1.0,)),
+        lambda: npgrad.jacobian(f)(2.0),
+        lambda: npgrad.grad(f)(2.0),  # again: the same place, another refusal
+    ):
+        with pytest.raises(GradientLost, match=said):
+            derivative()
+
+
+def test_an_error_of_a_root_finder_stays_its_own():
+    with pytest.raises(ValueError, match="different signs"):
+        npgrad.grad(lambda c: c * scipy.optimize.brentq(lambda p: p**2 + 1, 0.0, 3.0))(2.0)
