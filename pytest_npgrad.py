@@ -21,10 +21,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("npgrad", "gradient checks")
     group.addoption(
         "--npgrad-rtol",
-        type=float,
+        type=_rtol,
         default=None,
         metavar="R",
-        help="relative tolerance of check_grads and assert_grad where a test gives none",
+        help="relative tolerance, up to 0.1, of check_grads and assert_grad by default",
     )
     group.addoption(
         "--npgrad-samples",
@@ -41,6 +41,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="seed of the random directions, as a failure reported it; by default made from the "
         "name of the test",
     )
+
+
+def _rtol(text: str) -> float:
+    try:
+        rtol = float(text)
+    except ValueError:
+        rtol = -1.0
+    if not 0 <= rtol <= 0.1:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no relative tolerance; from 0 to 0.1, beyond which wrong gradients pass"
+        )
+    return rtol
 
 
 def _samples(text: str) -> int:

@@ -185,6 +185,18 @@ def _order(text: str) -> int:
     return int(text)
 
 
+def _rtol(text: str) -> float:
+    try:
+        rtol = float(text)
+    except ValueError:
+        rtol = -1.0
+    if not 0 <= rtol <= 0.1:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no relative tolerance; from 0 to 0.1, beyond which wrong gradients pass"
+        )
+    return rtol
+
+
 def _samples(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} directions check nothing; at least 1 is needed")
@@ -262,7 +274,7 @@ def parser() -> argparse.ArgumentParser:
     checked.add_argument(
         "--samples", type=_samples, default=1, help="random directions (default 1)"
     )
-    checked.add_argument("--rtol", type=float, default=None, help="relative tolerance")
+    checked.add_argument("--rtol", type=_rtol, default=None, help="relative tolerance, up to 0.1")
     checked.add_argument("--seed", type=int, default=0, help="of arguments and directions")
     return top
 

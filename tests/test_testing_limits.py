@@ -38,6 +38,20 @@ def test_a_suite_that_checks_nothing_is_refused(tmp_path):
     assert "at least 1 is needed" in done.stderr
 
 
+@pytest.mark.parametrize("rtol", ["10", "0.11", "-1", "nan", "inf", "much"])
+def test_a_tolerance_that_passes_everything_is_refused(rtol, tmp_path, capsys):
+    from .test_plugin import run
+
+    with pytest.raises(SystemExit) as left:
+        main(["check", "math:sin", f"--rtol={rtol}"])
+    assert left.value.code == 2 and "is no relative tolerance" in capsys.readouterr().err
+    if rtol == "10":
+        it = "def test_it(): ...\n"
+        done = run(tmp_path, it, "-p", "npgrad.pytest_plugin", f"--npgrad-rtol={rtol}")
+        assert done.returncode == pytest.ExitCode.USAGE_ERROR
+        assert "is no relative tolerance" in done.stderr
+
+
 # -- single precision ------------------------------------------------------------------------------
 WRONG = [(np.sin, np.cos), (np.square, lambda x: 2 * x), (np.exp, np.exp)]
 

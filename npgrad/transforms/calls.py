@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from ..errors import RuleError
 from ..graph import backend
 from ..graph.array import GradArray, current
@@ -37,6 +39,21 @@ def same_layout(value: Any, like: Any) -> list[Any] | None:
     if is_single(value) or _spec(value) != _spec(like):
         return None
     return parts_of(value)[0]
+
+
+def hidden(part: Any, beside: bool) -> str:
+    """What an output is that is no array or number, for a message; nothing if it is one.
+
+    Text `beside` arrays is a remark, such as the message of a solver.
+    """
+    if part is None or (beside and isinstance(part, (str, bytes))):
+        return ""
+    if isinstance(part, np.ma.MaskedArray):
+        return "a masked array (its mask would be lost)"
+    if not is_single(part):
+        return f"a {type(part).__module__}.{type(part).__qualname__}"
+    dtype = backend.describe(part)[1]
+    return f"an array of {dtype}" if dtype.kind in "OV" else ""
 
 
 class Call:

@@ -99,7 +99,8 @@ class Primitive:
         Raises
         ------
         TypeError
-            A name that the function has not, or another number of makers than of `argnums`.
+            A name or a position that the function has not, or another number of makers than of
+            `argnums`.
         """
         self._declare(self._rules.vjps, makers, argnums, by_name)
         return self
@@ -184,6 +185,7 @@ class Primitive:
                     "primitive must leave its arguments as they are. Copy it first, and return the "
                     "result."
                 )
+        self._rules.refuse_hidden(parts_of(result)[0], record)
         outputs = record.split(result)
         several = isinstance(outputs, tuple)
         for part in outputs if several else (outputs,):
@@ -241,6 +243,10 @@ def primitive(fun: Callable[..., Any]) -> Primitive:
     ------
     NoDerivative
         When called with a recorded argument that has no rule.
+    NotDifferentiable
+        When the output of a recorded call is, or holds, what no gradient can be followed through: a
+        generator, a set, a masked, sparse or object array, an object of an unknown class, or text
+        alone.
     RuleError
         When a rule returns None or a result of the wrong structure, shape or kind, or writes into
         its g; under `npgrad.debug` also if it is not linear in g.

@@ -10,10 +10,20 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from ..errors import GradientLost, NoDerivative, NpgradError, RuleError
+from ..errors import GradientLost, NoDerivative, NotDifferentiable, NpgradError, RuleError
 from ..graph import backend, modes
 from ..graph.array import GradArray, current
-from .calls import Call, Key, Place, checked, name_argument, parts_of, same_layout, zeros_like
+from .calls import (
+    Call,
+    Key,
+    Place,
+    checked,
+    hidden,
+    name_argument,
+    parts_of,
+    same_layout,
+    zeros_like,
+)
 from .grad import vjp
 from .trees import is_single
 
@@ -42,10 +52,17 @@ class Rules:
         self.joint_vjp: Callable[..., Any] | None = None
         self.joint_jvp: Callable[..., Any] | None = None
         self._positions = _positions(fun)
+        self._most = _most(fun)
 
     def key(self, key: Key) -> Key:
         """An argument by its position where it has one, else by its name."""
         if isinstance(key, int):
+            if self._most is not None and key >= self._most:
+                raise TypeError(
+                    f"npgrad: {self.name} takes {self._most} arguments by position, and a rule was "
+                    f"given for number {key + 1}. One rule for each argument, from the first on; "
+                    "argnums=... or the argument's name says which."
+                )
             return key
         if key in self._positions:
             return self._positions[key]
@@ -72,6 +89,24 @@ class Rules:
         joint = self.joint_vjp is not None or self.joint_jvp is not None
         if not joint and key not in self.vjps and key not in self.jvps:
             raise NoDerivative(self._missing(key, "derivative", "defvjp"))
+
+    def refuse_hidden(self, parts: list[Any], record: Call) -> None:
+        """NotDifferentiable if an output could hold values whose gradient would be lost in it."""
+        keys = [self.key(key) for key in self._wanted(record)]
+        joint = self.joint_vjp is not None or self.joint_jvp is not None
+        if not joint and all(self.vjps.get(k) is self.jvps.get(k) is None for k in keys):
+            return  # declared to have no gradient
+        beside = any(map(is_single, parts))
+        for part in parts:
+            kind = hidden(part, beside)
+            if kind:
+                raise NotDifferentiable(
+                    f"npgrad: {self.name} returned, or held in what it returned, {kind}, through "
+                    "which no gradient can be followed. Return arrays, numbers or containers of "
+                    "them (list, tuple, dict, namedtuple, dataclass), such as the .data of a "
+                    "matrix; give None in place of the rules for no gradient, or pass npgrad.value "
+                    "of the arguments to treat them as constants."
+                )
 
     def _missing(self, key: Key, what: str, word: str) -> str:
         return (
@@ -342,6 +377,18 @@ def name_of(fun: Any) -> str:
         name = "a_lambda"
     module = getattr(fun, "__module__", None) or ""
     return name if module in ("", "__main__") else f"{module}.{name}"
+
+
+def _most(fun: Any) -> int | None:
+    """How many arguments can be given by position; None if any number, or nobody knows."""
+    try:
+        kinds = [p.kind for p in inspect.signature(fun).parameters.values()]
+    except (TypeError, ValueError):
+        return None
+    if inspect.Parameter.VAR_POSITIONAL in kinds:
+        return None
+    by_position = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return sum(kind in by_position for kind in kinds)
 
 
 def _positions(fun: Any) -> dict[str, int]:
