@@ -34,8 +34,8 @@ class Estimate(NamedTuple):
 CLEAR = 1e-3  # a derivative wrong by 1 % is seen where the error is a tenth of that
 REMEDY = (
     "Scale the argument so that f changes slowly over a few percent of it, or give a smaller step "
-    "(step=... of finite_difference_grad); f must not jump, nor be noisy, nor hide what depends "
-    "on the argument under a large constant."
+    "(step=... of finite_difference_grad); f must not jump or have a kink here, nor be noisy, nor "
+    "hide what depends on the argument under a large constant."
 )
 
 
