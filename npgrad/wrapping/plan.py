@@ -8,6 +8,7 @@ default arguments of their functions. The numpy module itself is never touched (
 from __future__ import annotations
 
 import functools
+import operator
 import sys
 import threading
 import types
@@ -40,6 +41,11 @@ def is_module(space: dict[str, Any]) -> bool:
     return getattr(module, "__dict__", None) is space
 
 
+def bound_in(space: dict[str, Any]) -> list[Any]:
+    """What `space` names that runs, or has names: data may change at each call."""
+    return [v for v in list(space.values()) if callable(v) or type(v) is types.ModuleType]
+
+
 class Patch:
     """The names to replace in one namespace, shared by every plan that covers it."""
 
@@ -52,9 +58,9 @@ class Patch:
         self.entries: list[Entry] = []
         self.places: list[Place] = []
         # A module that was imported whole keeps its functions; what is typed in binds names again.
-        self.settled = space.get("__name__") != "__main__" and is_module(space)
-        self.bound: list[int] = []  # what its names stood for, by identity
-        self.held: list[Any] = []  # functions among it, so that no other takes their address
+        typed = space.get("__name__") == "__main__" or not is_module(space)
+        self.settled = not (typed and "__builtins__" in space)
+        self.bound: list[Any] = []  # the functions, classes and modules that it named
 
     def look(self) -> None:
         """Find the names bound since the last look; all anew while nothing is replaced."""
@@ -92,8 +98,7 @@ class Patch:
             self.put(entries, places)
         self.size = len(space)
         if not self.settled:
-            self.bound = list(map(id, space.values()))
-            self.held = [value for value in list(space.values()) if callable(value)]
+            self.bound = bound_in(space)
 
     def stale(self) -> bool:
         """Whether names were bound since the last look: in what is typed in, to other functions."""
@@ -101,7 +106,8 @@ class Patch:
             return True
         if self.users or self.settled:
             return False
-        return self.bound != list(map(id, self.space.values()))
+        now = bound_in(self.space)
+        return len(now) != len(self.bound) or not all(map(operator.is_, now, self.bound))
 
     def put(self, entries: Iterable[Entry], places: Iterable[Place]) -> None:
         """Replace the names that still mean what they meant."""
