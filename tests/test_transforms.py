@@ -661,3 +661,12 @@ def test_a_value_stored_away_opens_its_doors_when_nobody_can_ask_for_its_gradien
 
     npgrad.grad(outer, wrap=False)(3.0)  # float() of wrapped code would record
     assert float(stored[-1]) == 6.0
+
+
+def test_a_refused_leaf_is_named_by_its_place():
+    with pytest.raises(TypeError, match=r"argument 0\['b'\] is builtins\.str"):
+        npgrad.grad(lambda p: p["a"])({"a": 1.0, "b": "text"})
+    with pytest.raises(TypeError, match=r"argument 1\[1\]\['c'\] is an array of int64"):
+        npgrad.grad(lambda x, p: x, 1)(1.0, [1.0, {"c": np.arange(2)}])
+    with pytest.raises(TypeError, match=r"argument 0 is builtins\.str"):
+        npgrad.grad(lambda p: 1.0)("text")

@@ -107,6 +107,16 @@ def _spec(value: Any) -> Any:
     return optree.tree_structure(value, is_leaf=_stop, none_is_leaf=True, namespace=NAMESPACE)
 
 
+def _place(value: Any, name: str, index: int) -> str:
+    """How the leaf `index` of `value` is reached: ``argument 0['rate']``."""
+    if is_single(value):
+        return name
+    import optree
+
+    ways = optree.tree_accessors(value, is_leaf=_stop, none_is_leaf=True, namespace=NAMESPACE)
+    return str(ways[index].codify(name))
+
+
 def differentiable(value: Any, name: str) -> Any:
     """`value` as the array to differentiate with respect to; TypeError if it cannot be."""
     kind = type(value)
@@ -185,10 +195,14 @@ class Argument:
             parts, self.rebuild = [value], _only
         else:
             parts, self.rebuild = flatten(value)
-        handles = []
+        handles: list[GradArray] = []
         self.likes, self.nodes, self.watched = [], [], []
         for part in parts:
-            part = given = differentiable(part, name)
+            try:
+                part = given = differentiable(part, name)
+            except NotDifferentiable:
+                differentiable(part, _place(value, name, len(handles)))  # says which leaf
+                raise
             origin, copied = None, False
             if type(part) is GradArray:
                 outer = leaf_node(part)
