@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import operator
+import types
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -29,6 +30,14 @@ class Library:
         return lambda *args, **kwargs: to_device(made(*map(to_host, args), **kwargs))
 
 
+def _log(x: float) -> float:
+    """The logarithm as the device computes it: Python's own raises at 0."""
+    return math.log(x) if x else -math.inf
+
+
+DEVICE_MATH = types.SimpleNamespace(**{**vars(math), "log": _log})
+
+
 class Interpreted(Evaluator):
     """Runs the text of a kernel element by element in Python."""
 
@@ -43,7 +52,7 @@ class Interpreted(Evaluator):
 
     def run(self, chain: Chain, shape: Any, arrays: Any, numbers: Any) -> list[Any]:
         scope = {
-            "math": math, "float32": np.float32, "float64": np.float64,
+            "math": DEVICE_MATH, "float32": np.float32, "float64": np.float64,
             "fmul_rn": operator.mul, "dmul_rn": operator.mul,
         }  # fmt: skip
         code = compile("\n".join(chain.statements()), "chain", "exec")
