@@ -3,7 +3,6 @@
 import asyncio
 import contextvars
 import gc
-import linecache
 import sys
 import threading
 import weakref
@@ -15,8 +14,8 @@ import pytest
 import npgrad
 from npgrad.graph.modes import WRAPPED
 from npgrad.wrapping import plan as planning
-from npgrad.wrapping import wrapper
 from tests.wrapped import styles, unchanged
+from tests.wrapped.interrupts import interrupted
 
 X = np.array([0.7, 1.3, 1.9])
 
@@ -36,31 +35,6 @@ def nothing_left():
         assert all(now[name] is value for name, value in names.items() if name != "CALLS")
     assert not WRAPPED.get()
     assert not any(patch.users for patch in planning._patches.values())
-
-
-def interrupted(call, stop: int) -> int:
-    """Run `call` with a KeyboardInterrupt at npgrad's line `stop`; how many lines it ran."""
-    ours = {wrapper.__file__, planning.__file__}
-    count = 0
-
-    def trace(frame, event, arg):
-        nonlocal count
-        if frame.f_code.co_filename in ours and event == "line":
-            line = linecache.getline(frame.f_code.co_filename, frame.f_lineno)
-            if "with LOCK" not in line:  # a signal cannot come between it and its exit
-                count += 1
-                if count == stop:
-                    raise KeyboardInterrupt
-        return trace
-
-    sys.settrace(trace)
-    try:
-        call()
-    except KeyboardInterrupt:
-        assert count >= stop
-    finally:
-        sys.settrace(None)
-    return count
 
 
 def test_an_interrupt_anywhere_is_undone() -> None:

@@ -1,6 +1,5 @@
 """A call replaces what its function needs and no more, whatever the names come to mean later."""
 
-import linecache
 import math
 import sys
 import threading
@@ -12,9 +11,10 @@ import pytest
 import npgrad
 from benchmarks.workloads import chain_200, logistic, mlp_small, rosenbrock
 from npgrad.graph.modes import WRAPPED
-from npgrad.wrapping import needs, wrapper
+from npgrad.wrapping import needs
 from npgrad.wrapping import plan as planning
 from npgrad.wrapping.plan import LOCK, patch_of, plan_for
+from tests.wrapped.interrupts import interrupted
 
 X = np.array([0.7, 1.3, 1.9])
 SPACE = globals()
@@ -366,28 +366,3 @@ def test_an_interrupt_anywhere_is_undone() -> None:
 
 def wrapped_needs(x):
     return reading(squares).needed((x,), {})
-
-
-def interrupted(call, stop: int) -> int:
-    """Run `call` with a KeyboardInterrupt at npgrad's line `stop`; how many lines it ran."""
-    ours = {wrapper.__file__, planning.__file__, needs.__file__}
-    count = 0
-
-    def trace(frame, event, arg):
-        nonlocal count
-        if frame.f_code.co_filename in ours and event == "line":
-            line = linecache.getline(frame.f_code.co_filename, frame.f_lineno)
-            if "with LOCK" not in line:  # a signal cannot come between it and its exit
-                count += 1
-                if count == stop:
-                    raise KeyboardInterrupt
-        return trace
-
-    sys.settrace(trace)
-    try:
-        call()
-    except KeyboardInterrupt:
-        assert count >= stop
-    finally:
-        sys.settrace(None)
-    return count

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import ast
 import builtins
 import inspect
@@ -17,7 +18,7 @@ Moving = tuple[str, dict[int, str]]  # the text of a value, and of its tangents
 number = itertools.count()
 
 
-class Expressions:
+class Expressions(abc.ABC):
     """What a function being differentiated knows of expressions; statements come in `Dual`."""
 
     active: dict[str, Directions]  # which variables move along which directions
@@ -30,9 +31,9 @@ class Expressions:
         self.temporaries = itertools.count()
         self.mark = next(number)
 
+    @abc.abstractmethod
     def differentiated(self, function: Any, active: tuple[Directions, ...]) -> Any:
         """The derivative of another function, which this one calls."""
-        raise NotImplementedError
 
     # -- what depends on the inputs --------------------------------------------------------------
     def moves(self, node: ast.AST) -> Directions:

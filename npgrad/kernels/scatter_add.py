@@ -81,7 +81,7 @@ def check_index(index: Array, n: int, axis: int = 0) -> Array:
 
 
 @njit()
-def _flat(g, index, out):  # type: ignore[no-untyped-def]
+def add_line(g, index, out):  # type: ignore[no-untyped-def]
     """One number an index; four equal neighbours are summed before they are stored."""
     m = index.size
     for k in range(0, m - 3, 4):
@@ -160,7 +160,7 @@ def sum_rows(g: Array, index: Array, out: Array, base: Array | None = None) -> N
     if fresh:
         total[:] = base.reshape(-1) if len(base) else 0
     if index.size < FOUR_WAYS * out.size:
-        _flat(flat, index, total)
+        add_line(flat, index, total)
     else:
         ways = np.zeros((4, out.size), g.dtype)
         _flat_four(flat, index, ways)

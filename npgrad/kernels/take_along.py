@@ -19,7 +19,7 @@ import numpy as np
 from npgrad.kernels._arrays import Array, usable
 from npgrad.kernels._compile import njit
 from npgrad.kernels._threads import spread
-from npgrad.kernels.scatter_add import check_index, sum_rows
+from npgrad.kernels.scatter_add import add_line, check_index, sum_rows
 
 __all__ = [
     "added_along",
@@ -79,27 +79,6 @@ def _begin(x, a, to):  # type: ignore[no-untyped-def]
 
 
 @njit()
-def _add_line(add, places, to):  # type: ignore[no-untyped-def]
-    """``to[places[k]] += add[k]``; four equal neighbours are summed first."""
-    m = add.size
-    for k in range(0, m - 3, 4):
-        i0 = places[k]
-        i1 = places[k + 1]
-        i2 = places[k + 2]
-        i3 = places[k + 3]
-        if i0 == i1 and i0 == i2 and i0 == i3:
-            to[i0] += (add[k] + add[k + 1]) + (add[k + 2] + add[k + 3])
-        else:
-            to[i0] += add[k]
-            to[i1] += add[k + 1]
-            to[i2] += add[k + 2]
-            to[i3] += add[k + 3]
-    for k in range(m - m % 4, m):
-        i = places[k]
-        to[i] += add[k]
-
-
-@njit()
 def _pick_line(row, places, to):  # type: ignore[no-untyped-def]
     """``to[k] = row[places[k]]``."""
     for k in range(to.size):
@@ -145,7 +124,7 @@ def _along_last(start, stop, x, index, g, out):  # type: ignore[no-untyped-def]
     """The same for rows of two-dimensional arrays."""
     for a in range(start, stop):
         _begin(x, a, out[a])
-        _add_line(g[a], index[a], out[a])
+        add_line(g[a], index[a], out[a])
 
 
 @njit()
@@ -154,7 +133,7 @@ def _check_along_last(start, stop, given, x, g, out, index, wrong):  # type: ign
     for a in range(start, stop):
         if _check_line(given[a], out.shape[1], index[a]):
             _begin(x, a, out[a])
-            _add_line(g[a], index[a], out[a])
+            add_line(g[a], index[a], out[a])
         else:
             wrong[0] = True
 
