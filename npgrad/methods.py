@@ -15,6 +15,7 @@ import numpy as np
 from .errors import GradientLost, NoDerivative
 from .graph import backend, operators
 from .graph.array import GradArray, current, lost, recorded, storage
+from .graph.modes import users
 from .graph.node import Node
 from .graph.op import Op
 from .graph.operators import _decided
@@ -137,6 +138,7 @@ def _identity(op: Op, self: GradArray, array: Any, frame: Any) -> GradArray:
     node = current(self)[1]
     shape, dtype = backend.describe(array)
     if node is not None:
+        frame = users(frame)
         node = Node(op, (node,), (), shape, dtype, frame.f_code, frame.f_lasti)
     return GradArray(array, node)
 

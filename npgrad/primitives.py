@@ -18,6 +18,7 @@ from . import table
 from .errors import NoDerivative
 from .graph import backend
 from .graph.array import GradArray, storage
+from .graph.modes import users
 from .graph.record import call
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -57,7 +58,7 @@ def primitive(function: F) -> F:
             rule = table.lookup(dispatch)
             if rule is None:
                 raise NoDerivative(f"npgrad: nothing is decided for {function.__qualname__}")
-        return call(rule, args, kwargs, sys._getframe(1))
+        return call(rule, args, kwargs, users(sys._getframe(1)))
 
     dispatch.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
     dispatch._implementation = function  # type: ignore[attr-defined]

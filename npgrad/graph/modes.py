@@ -26,8 +26,15 @@ EVERYDAY = Mode()
 WRAPPED: ContextVar[Any] = ContextVar("npgrad_wrapped", default=False)  # true in a wrapped call
 PASSED_OVER: set[str] = (
     set()
-)  # files whose frames stand between the user's line and NumPy's function
+)  # files whose frames stand between the user's line and the function that is recorded
 MODE: ContextVar[Mode | None] = ContextVar("npgrad_mode", default=None)
+
+
+def users(frame: Any) -> Any:
+    """`frame`, or the one below it that is not of a file that is passed over."""
+    while frame.f_code.co_filename in PASSED_OVER:
+        frame = frame.f_back
+    return frame
 
 
 def change(**fields: Any) -> Token[Mode | None]:

@@ -539,9 +539,7 @@ def array_function(
     if func in backend.MAKERS and backend.on_device(storage(self)) and not has_recorded(args):
         return wrapped(func(*args, like=storage(self), **kwargs))  # called with ``like=self``
     rule = table.lookup(func)
-    frame: Any = _frame(1)
-    while frame.f_code.co_filename in modes.PASSED_OVER:
-        frame = frame.f_back
+    frame = modes.users(_frame(1))
     return call(_decided(func) if rule is None else rule, args, kwargs, frame)
 
 

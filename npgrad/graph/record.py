@@ -79,11 +79,9 @@ def check_value(node: Node, value: Any) -> None:
     """Under `npgrad.debug`: stop at the first NaN."""
     for part in value if isinstance(value, (tuple, list)) else (value,):
         if backend.is_inexact(backend.describe(part)[1]) and bool(backend.has_nan(part)):
-            from .node import position
-
             raise FloatingPointError(
                 f"npgrad: the result of {node.op.name} holds a NaN, the first of this recording."
-                f" Recorded at {position(node)}."
+                f" Recorded at {at(user_frame())}."
             )
 
 
@@ -118,6 +116,7 @@ def elementwise(
         shape, dtype = result.shape, result.dtype
     except AttributeError:
         shape, dtype = backend.describe(result)
+    frame = modes.users(frame)
     node = Node(variant, tuple(parents), kept, shape, dtype, frame.f_code, frame.f_lasti)
     if mode is not None:
         note(node, result)

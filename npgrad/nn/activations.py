@@ -14,7 +14,7 @@ import numpy as np
 
 from npgrad.kernels import activation_references as formulas
 from npgrad.kernels import activations as kernels
-from npgrad.nn._declare import fused, operation, prepared
+from npgrad.nn._declare import fused, here, operation, prepared
 from npgrad.table import pointwise, reverse
 
 __all__ = [
@@ -255,7 +255,7 @@ def affine(x: Any, mul: Any, add: Any) -> Any:
     >>> npgrad.nn.affine(np.array([1.0, 2.0]), 3.0, 7.0)
     array([10., 13.])
     """
-    return np.add(np.multiply(x, mul), add)
+    return here(np.add(here(np.multiply(x, mul)), add))
 
 
 def recip(x: Any) -> Any:
@@ -267,7 +267,7 @@ def recip(x: Any) -> Any:
     >>> npgrad.nn.recip(np.array([1.0, 4.0]))
     array([1.  , 0.25])
     """
-    return np.divide(1, x)
+    return here(np.divide(1, x))
 
 
 def sqr(x: Any) -> Any:
@@ -279,7 +279,7 @@ def sqr(x: Any) -> Any:
     >>> npgrad.nn.sqr(np.array([-2.0, 3.0]))
     array([4., 9.])
     """
-    return np.square(x)
+    return here(np.square(x))
 
 
 def scale(x: Any, factor: Any) -> Any:
@@ -291,7 +291,7 @@ def scale(x: Any, factor: Any) -> Any:
     >>> npgrad.nn.scale(np.array([1.0, 2.0]), 3.0)
     array([3., 6.])
     """
-    return np.multiply(x, factor)
+    return here(np.multiply(x, factor))
 
 
 def cast(x: Any, dtype: Any) -> Any:

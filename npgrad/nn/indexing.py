@@ -8,16 +8,27 @@ written. `index_select` and `gather` are what `np.take` and `np.take_along_axis`
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
 
 from npgrad.errors import OutOfRange
 from npgrad.graph import backend
+from npgrad.graph.array import GradArray
+from npgrad.graph.modes import users
+from npgrad.graph.regions import getitem
 from npgrad.kernels import take_along as kernels
 from npgrad.kernels.scatter_add import check_index
 from npgrad.nn import _device
-from npgrad.nn._declare import as_index, axis_of, operation, prepared, shape_of, wrong_shape
+from npgrad.nn._declare import (
+    as_index,
+    axis_of,
+    operation,
+    prepared,
+    shape_of,
+    wrong_shape,
+)
 from npgrad.nn._device import routed
 from npgrad.table import linear
 
@@ -343,7 +354,8 @@ def narrow(x: Any, axis: int, start: int, length: int) -> Any:
         raise OutOfRange(
             f"npgrad.nn.narrow: start {start} and length {length} leave axis {axis} (size {extent})"
         )
-    return x[(slice(None),) * axis + (slice(first, first + length),)]
+    part = (slice(None),) * axis + (slice(first, first + length),)
+    return getitem(x, part, users(sys._getframe(1))) if type(x) is GradArray else x[part]
 
 
 def cat(arrays: Any, axis: int = 0) -> Any:

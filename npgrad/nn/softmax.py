@@ -17,7 +17,16 @@ from npgrad.graph.deferred import answer
 from npgrad.kernels import log_softmax as log_kernels
 from npgrad.kernels import softmax as kernels
 from npgrad.nn import _device
-from npgrad.nn._declare import as_index, axis_of, fused, operation, prepared, shape_of, wrong_shape
+from npgrad.nn._declare import (
+    as_index,
+    axis_of,
+    fused,
+    here,
+    operation,
+    prepared,
+    shape_of,
+    wrong_shape,
+)
 from npgrad.nn._device import routed
 from npgrad.table import reverse
 
@@ -187,7 +196,7 @@ def cross_entropy(logits: Any, labels: Any) -> Any:
             worst = low if low < 0 else high
             raise OutOfRange(f"npgrad.nn.cross_entropy: label {worst} of {shape[-1]} classes")
     rows = log_softmax(logits)
-    return -np.mean(np.take_along_axis(rows, labels[..., None].astype(np.intp), axis=-1))
+    return here(-np.mean(np.take_along_axis(rows, labels[..., None].astype(np.intp), axis=-1)))
 
 
 def mse_loss(pred: Any, target: Any) -> Any:
@@ -207,5 +216,5 @@ def mse_loss(pred: Any, target: Any) -> Any:
     if shape_of(pred) != shape_of(target):
         raise wrong_shape("mse_loss", "target", shape_of(target), f"{shape_of(pred)}, that of pred")
     (pred, target), dtype = prepared(pred, target)
-    loss = np.mean(np.square(pred - target))
+    loss = np.mean(here(np.square(here(pred - target))))
     return loss if dtype is None else loss.astype(dtype)

@@ -222,3 +222,36 @@ def test_a_large_network_against_differences() -> None:
             moved[k] = moved[k] + sign * h * t
             ends.append(loss(*moved))
         np.testing.assert_allclose(np.sum(g * t), (ends[0] - ends[1]) / (2 * h), rtol=1e-6)
+
+
+def recorded_places(x: Any) -> set[str]:
+    """The files that the nodes under `x` name."""
+    stack, seen, files = [x._node], set(), set()
+    while stack:
+        node = stack.pop()
+        if node is None or node.id in seen:
+            continue
+        seen.add(node.id)
+        stack += node.parents
+        if node.code is not None:
+            files.add(node.code.co_filename)
+    return files
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f8"])
+@pytest.mark.parametrize("name", CALLS)
+def test_a_recording_names_the_line_of_the_caller(name: str, dtype: str) -> None:
+    x = npgrad.array(images(dtype))
+    call = CALLS[name]
+    # what is called is a function of the package itself, or one written above
+    out = call(x) if call.__module__ == __name__ else (lambda: call(x))()
+    assert recorded_places(out) == {__file__}
+    with npgrad.Tape() as tape:
+        call(tape.leaf(images(dtype)))
+    assert {entry.where.partition(":")[0] for entry in tape} <= {"test_contract.py", ""}
+
+
+def test_debug_names_the_line_of_the_caller() -> None:
+    x = npgrad.array(np.array([0.0, 1.0]))
+    with npgrad.debug(), pytest.raises(FloatingPointError, match=r"test_contract\.py:"):
+        nn.affine(x, np.inf, -np.inf)
