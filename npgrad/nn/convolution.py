@@ -22,6 +22,13 @@ from npgrad.kernels.conv2d import Geometry
 from npgrad.nn import _device
 from npgrad.nn._declare import operation, prepared, shape_of, wrong_shape
 from npgrad.nn._device import routed
+from npgrad.nn._geometry import (
+    check_bias,
+    geometry_of,
+    geometry_of_cotangent,
+    pair_of,
+    sides_of,
+)
 from npgrad.table import bilinear, linear, pointwise
 
 __all__ = [
@@ -96,80 +103,6 @@ linear(
 )
 
 
-# -- geometry --------------------------------------------------------------------------------------
-
-
-def _pair(value: Any, name: str, what: str, least: int) -> tuple[int, int]:
-    """An int or a pair of ints, each at least `least`."""
-    pair = (value, value) if isinstance(value, (int, np.integer)) else tuple(value)
-    if len(pair) != 2 or any(int(v) != v or v < least for v in pair):
-        raise ValueError(
-            f"npgrad.nn.{name}: {what} is an int or a pair of ints >= {least}: {value!r}"
-        )
-    return int(pair[0]), int(pair[1])
-
-
-def _sides(
-    padding: Any, name: str, extent: Shape, filters: Shape, stride: Any, dilation: Any
-) -> tuple[int, int, int, int]:
-    """Padding as (top, bottom, left, right)."""
-    if isinstance(padding, str):
-        if padding == "valid":
-            return 0, 0, 0, 0
-        if padding != "same":
-            raise ValueError(
-                f"npgrad.nn.{name}: padding is numbers, 'same' or 'valid': {padding!r}"
-            )
-        sides: list[int] = []
-        for n, k, s, d in zip(extent[-2:], filters[-2:], stride, dilation, strict=True):
-            total = max(0, (-(-n // s) - 1) * s + d * (k - 1) + 1 - n)
-            sides += [total // 2, total - total // 2]
-        return sides[0], sides[1], sides[2], sides[3]
-    if isinstance(padding, (int, np.integer)):
-        padding = (padding, padding)
-    if len(padding) != 2:
-        raise ValueError(
-            f"npgrad.nn.{name}: padding is an int, a pair, or a pair of pairs: {padding!r}"
-        )
-    vertical = _pair(padding[0], name, "padding", 0)
-    horizontal = _pair(padding[1], name, "padding", 0)
-    return (*vertical, *horizontal)
-
-
-def _geometry(
-    name: str,
-    x: Shape,
-    w: Shape,
-    stride: Any,
-    padding: Any,
-    dilation: Any,
-    groups: int,
-) -> tuple[Geometry, tuple[int, int]]:
-    """The checked geometry of a convolution and the size of its output."""
-    if len(w) != 4:
-        raise wrong_shape(name, "w", w, "(out, channels / groups, height, width)")
-    if len(x) < 3:
-        raise wrong_shape(name, "x", x, "(..., channels, height, width)")
-    if groups < 1 or w[0] % groups:
-        raise wrong_shape(name, "w", w, f"a number of filters divisible by {groups} groups")
-    if x[-3] != w[1] * groups:
-        wanted = f"(..., {w[1] * groups}, height, width): w {w} in {groups} groups"
-        raise wrong_shape(name, "x", x, wanted)
-    stride, dilation = _pair(stride, name, "stride", 1), _pair(dilation, name, "dilation", 1)
-    sides = _sides(padding, name, x, w, stride, dilation)
-    geometry = Geometry(stride, *sides, dilation, int(groups))
-    size = kernels.out_size((1, *x[-3:]), w, geometry)
-    if min(size) < 1 or 0 in w:
-        wanted = f"an extent that a filter of {w} with dilation {dilation} fits into"
-        raise wrong_shape(name, "x", x, wanted)
-    return geometry, size
-
-
-def _images(x: Any) -> Any:
-    """`x` with exactly one axis in front of its channels."""
-    return x if x.ndim == 4 else np.reshape(x, (-1, *x.shape[-3:]))
-
-
 # -- public ----------------------------------------------------------------------------------------
 
 
@@ -219,8 +152,8 @@ def conv2d(
            [20., 24.]])
     """
     shape, filters = shape_of(x), shape_of(w)
-    geometry, size = _geometry("conv2d", shape, filters, stride, padding, dilation, groups)
-    _check_bias("conv2d", b, filters[0])
+    geometry, size = geometry_of("conv2d", shape, filters, stride, padding, dilation, groups)
+    check_bias("conv2d", b, filters[0])
     arrays, dtype = prepared(x, w) if b is None else prepared(x, w, b)
     y = _convolved(_images(arrays[0]), arrays[1], geometry)
     return _finished(y, arrays[2:], (*shape[:-3], filters[0], *size), dtype)
@@ -266,9 +199,13 @@ def conv1d(
         raise wrong_shape("conv1d", "w", filters, "(out, channels / groups, length)")
     if len(shape) < 2:
         raise wrong_shape("conv1d", "x", shape, "(..., channels, length)")
+    if shape[-2] != filters[1] * groups:
+        wanted = f"(..., {filters[1] * groups}, length): w {filters} in {groups} groups"
+        raise wrong_shape("conv1d", "x", shape, wanted)
+    check_bias("conv1d", b, filters[0])
     sides: Any = padding
     if not isinstance(padding, str):
-        sides = ((0, 0), _pair(padding, "conv1d", "padding", 0))
+        sides = ((0, 0), pair_of(padding, "conv1d", "padding", 0))
     x = x if hasattr(x, "dtype") else np.asarray(x)
     w = w if hasattr(w, "dtype") else np.asarray(w)
     y = conv2d(
@@ -323,9 +260,9 @@ def conv_transpose2d(
         raise wrong_shape(name, "x", shape, wanted)
     if padding == "same":
         raise ValueError(f"npgrad.nn.{name}: padding 'same' has no meaning for a transpose")
-    strides, dilations = _pair(stride, name, "stride", 1), _pair(dilation, name, "dilation", 1)
-    sides = _sides(padding, name, shape, filters, strides, dilations)
-    more = _pair(output_padding, name, "output_padding", 0)
+    strides, dilations = pair_of(stride, name, "stride", 1), pair_of(dilation, name, "dilation", 1)
+    sides = sides_of(padding, name, shape, filters, strides, dilations)
+    more = pair_of(output_padding, name, "output_padding", 0)
     size = tuple(
         (n - 1) * s - sides[2 * i] - sides[2 * i + 1] + d * (k - 1) + 1 + extra
         for i, (n, s, d, k, extra) in enumerate(
@@ -340,7 +277,7 @@ def conv_transpose2d(
     if min(size) < 1:
         raise wrong_shape(name, "x", shape, f"an extent larger than the padding {sides}")
     geometry = Geometry(strides, *sides, dilations, int(groups))
-    _check_bias(name, b, out)
+    check_bias(name, b, out)
     arrays, dtype = prepared(x, w) if b is None else prepared(x, w, b)
     images = _images(arrays[0])
     y = _grad_input(images, arrays[1], (images.shape[0], out, *size), geometry)
@@ -382,7 +319,7 @@ def conv2d_grad_input(
     """
     shape = tuple(shape)
     options = stride, padding, dilation, groups
-    geometry = _of_cotangent("conv2d_grad_input", g, shape, shape_of(w), options)
+    geometry = geometry_of_cotangent("conv2d_grad_input", g, shape, shape_of(w), options)
     (g, w), dtype = prepared(g, w)
     gx = _grad_input(g, w, shape, geometry)
     return gx if dtype is None else gx.astype(dtype)
@@ -422,7 +359,7 @@ def conv2d_grad_weight(
     """
     shape = tuple(shape)
     options = stride, padding, dilation, groups
-    geometry = _of_cotangent("conv2d_grad_weight", g, shape_of(x), shape, options)
+    geometry = geometry_of_cotangent("conv2d_grad_weight", g, shape_of(x), shape, options)
     (g, x), dtype = prepared(g, x)
     gw = _grad_weight(g, x, shape, geometry)
     return gw if dtype is None else gw.astype(dtype)
@@ -444,20 +381,9 @@ def conv2d_grad_bias(g: Any) -> Any:
     return gb if dtype is None else gb.astype(dtype)
 
 
-def _of_cotangent(name: str, g: Any, x: Shape, w: Shape, options: tuple[Any, ...]) -> Geometry:
-    """The geometry of the convolution that `g` is a cotangent of; `g` has its output's shape."""
-    geometry, size = _geometry(name, x, w, *options)
-    if len(x) != 4:
-        raise wrong_shape(name, "x", x, "(n, channels, height, width)")
-    if shape_of(g) != (x[0], w[0], *size):
-        raise wrong_shape(name, "g", shape_of(g), f"{(x[0], w[0], *size)}, that of the output")
-    return geometry
-
-
-def _check_bias(name: str, b: Any, out: int) -> None:
-    """A bias has one number for each output channel."""
-    if b is not None and shape_of(b) != (out,):
-        raise wrong_shape(name, "b", shape_of(b), f"({out},), one for each output channel")
+def _images(x: Any) -> Any:
+    """`x` with exactly one axis in front of its channels."""
+    return x if x.ndim == 4 else np.reshape(x, (-1, *x.shape[-3:]))
 
 
 def _finished(y: Any, bias: list[Any], shape: Shape, dtype: Any) -> Any:

@@ -17,6 +17,7 @@ from npgrad.kernels import max_pool2d as max_kernels
 from npgrad.kernels import pool2d as kernels
 from npgrad.kernels.pool2d import Window
 from npgrad.nn._declare import operation, prepared, shape_of, wrong_shape
+from npgrad.nn._geometry import pair_of
 from npgrad.table import linear, reverse
 from npgrad.transforms.values import value
 
@@ -91,18 +92,11 @@ linear(_unwindowed, transpose=lambda g, window: _windowed(g, window), ignores=("
 # -- public ----------------------------------------------------------------------------------------
 
 
-def _pair(given: Any, name: str, what: str, least: int) -> tuple[int, int]:
-    pair = (given, given) if isinstance(given, (int, np.integer)) else tuple(given)
-    if len(pair) != 2 or any(int(v) != v or v < least for v in pair):
-        raise ValueError(f"npgrad.nn.{name}: {what} is an int or a pair >= {least}: {given!r}")
-    return int(pair[0]), int(pair[1])
-
-
 def _pooled(function: Any, name: str, x: Any, size: Any, stride: Any, padding: Any) -> Any:
     (x,), dtype = prepared(x)
-    size = _pair(size, name, "size", 1)
-    stride = size if stride is None else _pair(stride, name, "stride", 1)
-    window = Window(size, stride, _pair(padding, name, "padding", 0))
+    size = pair_of(size, name, "size", 1)
+    stride = size if stride is None else pair_of(stride, name, "stride", 1)
+    window = Window(size, stride, pair_of(padding, name, "padding", 0))
     shape = shape_of(x)
     if len(shape) < 2 or min(kernels.out_size(shape, window)) < 1 or 0 in shape:
         wanted = f"(..., height, width) into which a window of {size} fits"
