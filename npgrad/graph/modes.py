@@ -7,6 +7,7 @@ and tasks therefore never see each other's modes.
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable
 from contextvars import ContextVar, Token
 from typing import Any, ClassVar, NamedTuple, TypeVar
@@ -24,17 +25,23 @@ class Mode(NamedTuple):
 
 EVERYDAY = Mode()
 WRAPPED: ContextVar[Any] = ContextVar("npgrad_wrapped", default=False)  # true in a wrapped call
-PASSED_OVER: set[str] = (
-    set()
-)  # files whose frames stand between the user's line and the function that is recorded
 MODE: ContextVar[Mode | None] = ContextVar("npgrad_mode", default=None)
 
 
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_ours: dict[str, bool] = {}  # file -> whether it is npgrad's own
+
+
 def users(frame: Any) -> Any:
-    """`frame`, or the one below it that is not of a file that is passed over."""
-    while frame.f_code.co_filename in PASSED_OVER:
+    """`frame`, or the one below it that is not in a file of npgrad's: whose line is recorded."""
+    while True:
+        name = frame.f_code.co_filename
+        ours = _ours.get(name)
+        if ours is None:
+            ours = _ours[name] = name.startswith(_PACKAGE)
+        if not ours or frame.f_back is None:
+            return frame
         frame = frame.f_back
-    return frame
 
 
 def change(**fields: Any) -> Token[Mode | None]:

@@ -6,7 +6,6 @@ The only place where the node of a NumPy function is made (views and writes make
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 from types import FrameType
@@ -131,15 +130,9 @@ def _no_rule(op: Any, missing: int, frame: FrameType) -> str:
     )
 
 
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-
-
 def user_frame() -> FrameType:
     """The innermost running frame that is not npgrad's own."""
-    frame = _frame(1)
-    while frame.f_code.co_filename.startswith(_PACKAGE) and frame.f_back is not None:
-        frame = frame.f_back
-    return frame
+    return modes.users(_frame(1))  # type: ignore[no-any-return]
 
 
 def at(frame: FrameType) -> str:

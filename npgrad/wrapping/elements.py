@@ -7,12 +7,9 @@ from typing import Any
 import numpy as np
 
 from npgrad.graph.array import GradArray
-from npgrad.graph.modes import PASSED_OVER
 from npgrad.graph.modes import WRAPPED as ACTIVE
 from npgrad.graph.stacking import has_recorded, stacked
 from npgrad.wrapping.lists import constant, vector
-
-PASSED_OVER.add(__file__)
 
 
 class Vectorize(np.vectorize):

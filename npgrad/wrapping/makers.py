@@ -17,7 +17,6 @@ import numpy as np
 from npgrad.errors import GradientLost, NoDerivative
 from npgrad.graph import backend
 from npgrad.graph.array import GradArray, lost, plain, recorded, storage, unwrap
-from npgrad.graph.modes import PASSED_OVER
 from npgrad.graph.modes import WRAPPED as ACTIVE
 from npgrad.graph.stacking import has_recorded, stacked
 from npgrad.graph.views import region
@@ -26,7 +25,6 @@ from npgrad.rules import creation
 from npgrad.wrapping.elements import Vectorize, frompyfunc
 from npgrad.wrapping.lists import Maker, constant, vector
 
-PASSED_OVER.add(__file__)
 MISSING = object()
 
 

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -245,13 +246,16 @@ def recorded_places(x: Any) -> set[str]:
 def test_a_recording_names_the_line_of_the_caller(name: str, dtype: str) -> None:
     x = npgrad.array(images(dtype))
     call = CALLS[name]
-    assert recorded_places(call(x)) == {__file__}
+    ours = Path(nn.__file__).parent.glob("*.py")
+    assert recorded_places(call(x)).isdisjoint(map(str, ours))
     with npgrad.Tape() as tape:
         call(tape.leaf(images(dtype)))
-    assert {entry.where.partition(":")[0] for entry in tape} <= {"test_contract.py", ""}
+    places = {entry.where.partition(":")[0] for entry in tape if entry.where}
+    assert places <= {"test_contract.py"}
 
 
 def test_debug_names_the_line_of_the_caller() -> None:
     x = npgrad.array(np.array([0.0, 1.0]))
-    with npgrad.debug(), pytest.raises(FloatingPointError, match=r"test_contract\.py:"):
+    silent = np.errstate(invalid="ignore")
+    with npgrad.debug(), silent, pytest.raises(FloatingPointError, match=r"test_contract\.py:"):
         nn.affine(x, np.inf, -np.inf)
