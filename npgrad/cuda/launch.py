@@ -28,6 +28,7 @@ __all__ = ["Backend", "CupyBackend", "Kernel", "Program", "SimulatorBackend", "b
 # CUfunction_attribute (cuda.h); CuPy's driver module takes the numbers
 STATIC_SHARED, LOCAL_BYTES, NUMBER_OF_REGISTERS, MAX_DYNAMIC_SHARED = 1, 3, 4, 8
 STATIC_SHARED_LIMIT = 48 * 1024  # above this a kernel must ask for its shared memory
+SHARED_LIMIT = 220 * 1024  # of a block, static and dynamic: tiles are laid out for an H200's 227 KB
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,17 +64,13 @@ class Kernel:
         self.module = cupy.cuda.function.Module()
         self.module.load(code)
         self.function = self.module.get_function(entry)
-        if program.shared > STATIC_SHARED_LIMIT:
-            # without this a launch fails with CUDA_ERROR_INVALID_VALUE
-            driver.funcSetAttribute(
-                self.function.ptr,
-                MAX_DYNAMIC_SHARED,
-                program.shared,
-            )
         pointer = self.function.ptr
         self.registers: int = driver.funcGetAttribute(NUMBER_OF_REGISTERS, pointer)
         self.local_bytes: int = driver.funcGetAttribute(LOCAL_BYTES, pointer)
         self.static_shared: int = driver.funcGetAttribute(STATIC_SHARED, pointer)
+        if program.shared + self.static_shared > STATIC_SHARED_LIMIT:
+            # without this a launch fails with CUDA_ERROR_INVALID_VALUE
+            driver.funcSetAttribute(pointer, MAX_DYNAMIC_SHARED, program.shared)
         self.held = 0  # blocks on the device at once, when that was first asked
 
     def resident(self, shared_per_multiprocessor: int) -> int:
@@ -115,6 +112,8 @@ class Backend(abc.ABC):
 
     #: red.global.add.v4.f32 exists from compute capability 9.0 on
     vector_add: bool = False
+    #: bytes of shared memory that a block may take
+    shared_limit: int = SHARED_LIMIT
 
     def aligned(self, *arrays: Any) -> bool:
         """Whether 128-bit accesses are allowed at the start of each array."""
@@ -153,6 +152,7 @@ class CupyBackend(Backend):
         self.capability = (int(facts["major"]), int(facts["minor"]))
         self.multiprocessors = int(facts["multiProcessorCount"])
         self.shared_per_multiprocessor = int(facts["sharedMemPerMultiprocessor"])
+        self.shared_limit = min(SHARED_LIMIT, int(facts["sharedMemPerBlockOptin"]))
         self.vector_add = self.capability >= (9, 0)
         self.several = int(cupy.cuda.runtime.getDeviceCount()) > 1
         self.kernels: dict[Program, Kernel] = {}

@@ -127,7 +127,7 @@ def other_kernels() -> dict[str, Any]:
     }
     for mode in ("tf32x3", "tf32"):
         found[f"conv grad weight {mode}"] = lambda v, m=mode: conv2d_grad_weight.partial_products(
-            weight, conv_weight_tile.choose(weight, 32, m), m
+            weight, conv_weight_tile.choose(weight, m), m
         )
         found[f"conv grad input {mode}"] = lambda v, m=mode: conv_tile.convolve(
             problem, conv_tile.choose(problem, 32, m), m

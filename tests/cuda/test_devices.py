@@ -64,6 +64,7 @@ def module(machine: Machine) -> Any:
         "minor": 0,
         "multiProcessorCount": 4,
         "sharedMemPerMultiprocessor": 1 << 17,
+        "sharedMemPerBlockOptin": 99 << 10,
     }
     fake.cuda = types.SimpleNamespace(
         Device=Device,

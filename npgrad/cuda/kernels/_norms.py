@@ -86,7 +86,13 @@ def backward(
     shape = rows.share(columns, element, aligned)
     place = x if weight is None else weight
     centre = rstd if mean is None else mean
-    if shape is None:
+    finish = "partials" if deterministic else "atomic"
+    program = None
+    if shape is not None:
+        program = row_norms.norm_backward(
+            shape, element, centred, weight is not None, finish, backend.vector_add
+        )
+    if shape is None or program is None or program.shared > backend.shared_limit:
         width = _width(element, columns, aligned)
         program = looped.norm_backward(columns, element, width, centred, weight is not None)
         backend.run(program, (min(count, 1 << 16),), g, x, centre, rstd, place, dx, count)
@@ -98,10 +104,6 @@ def backward(
             )
             grads = sum_partials(backend, part, chunks, 2 * columns)
         return (dx, *_split(grads, weight, centred))
-    finish = "partials" if deterministic else "atomic"
-    program = row_norms.norm_backward(
-        shape, element, centred, weight is not None, finish, backend.vector_add
-    )
     grid = rows.grid_for(backend, program, shape, count)
     grads = None
     target = rstd

@@ -157,7 +157,8 @@ def run_tiles(
     tile: Any = None,
 ) -> bool:
     """Arrange the weights and convolve; False if no tile fits."""
-    plan = _plan(problem, flat, images, transposed, mode, tile)
+    tile = tile or conv_tile.choose(problem, images, mode, backend.shared_limit)
+    plan = None if tile is None else _plan(problem, flat, images, transposed, mode, tile)
     if plan is None:
         return False
     arranged = backend.empty((plan.words,), np.float32)
@@ -190,11 +191,8 @@ def _plan(
     images: int,
     transposed: bool,
     mode: str,
-    tile: conv_tile.Tile | None,
-) -> _Plan | None:
-    tile = tile or conv_tile.choose(problem, images, mode)
-    if tile is None:
-        return None
+    tile: conv_tile.Tile,
+) -> _Plan:
     chunks = -(-problem.channels // 8)
     blocks_m, block_tiles = -(-problem.out_channels // tile.block_m), tile.mt * tile.wm
     words = problem.groups * blocks_m * chunks * len(flat) * block_tiles * 128
@@ -268,7 +266,8 @@ def backward(
             groups, channels, outputs, size, out_size, kernel, stride, padding, dilation
         )
         mode = "tf32" if tf32 else "tf32x3"
-        if all(conv_tile.choose(p, images, mode) for p, _ in problems):
+        limit = backend.shared_limit
+        if all(conv_tile.choose(p, images, mode, limit) for p, _ in problems):
             reached = sum(p.rows * p.columns for p, _ in problems)
             if reached < size[0] * size[1]:
                 gx[...] = 0

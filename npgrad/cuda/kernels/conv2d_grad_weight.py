@@ -375,7 +375,7 @@ def backward(
             dilation,
         )
         mode = "tf32" if tf32 else "tf32x3"
-        tile = choose(p, images, mode)
+        tile = choose(p, mode, backend.shared_limit)
         if tile is not None:
             run_tile(backend, p, tile, mode, x, g, gw, images)
             return gw

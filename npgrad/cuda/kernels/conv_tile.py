@@ -23,10 +23,9 @@ from __future__ import annotations
 import dataclasses
 import functools
 
-from ..launch import Program
+from ..launch import SHARED_LIMIT, Program
 from ..source import Writer
 
-SHARED_LIMIT = 220 * 1024
 MULTIPROCESSORS = 132  # of an H200; only the choice of tiles looks at it
 UNROLLED_TAPS = 9  # up to here tap offsets are immediates of the loads
 KEPT_COPIES = 6  # copies a thread and stage whose addresses stay in registers
@@ -122,8 +121,8 @@ class _Layout:
         )
 
 
-def ranked(p: Problem, images: int, mode: str) -> list[Tile]:
-    """Tiles that fit, by estimated time, best first."""
+def ranked(p: Problem, images: int, mode: str, limit: int = SHARED_LIMIT) -> list[Tile]:
+    """Tiles that fit into `limit` bytes of shared memory, by estimated time, best first."""
     found: list[tuple[float, Tile]] = []
     tiles_m = -(-p.out_channels // 16)
     splits = (
@@ -156,7 +155,7 @@ def ranked(p: Problem, images: int, mode: str) -> list[Tile]:
                     for many in {1, together}:
                         tile = Tile(many, rows, columns, mt, nt, wm, wn, kc, blocks)
                         layout = _Layout(p, tile)
-                        if layout.bytes > SHARED_LIMIT:
+                        if layout.bytes > limit:
                             continue
                         covered = -(-images // many) * -(-p.rows // rows) * -(-p.columns // columns)
                         products = covered * capacity * -(-tiles_m // (mt * wm)) * mt * wm
@@ -180,9 +179,9 @@ def ranked(p: Problem, images: int, mode: str) -> list[Tile]:
 
 
 @functools.cache
-def choose(p: Problem, images: int, mode: str) -> Tile | None:
+def choose(p: Problem, images: int, mode: str, limit: int = SHARED_LIMIT) -> Tile | None:
     """The tile with the least estimated time, or None."""
-    return next(iter(ranked(p, images, mode)), None)
+    return next(iter(ranked(p, images, mode, limit)), None)
 
 
 @functools.cache

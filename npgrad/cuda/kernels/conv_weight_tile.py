@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 
-SHARED_LIMIT = 220 * 1024
+from ..launch import SHARED_LIMIT
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Layout:
         self.sums = t.mt * t.ng * t.filter_rows * ks * 4
 
 
-def candidates(p: Problem, mode: str) -> list[Tile]:
+def candidates(p: Problem, mode: str, limit: int = SHARED_LIMIT) -> list[Tile]:
     """Tiles worth trying, the wished one first; those that do not fit in shared memory are left out."""
     kr, ks = p.kernel
     triple = mode == "tf32x3"
@@ -118,15 +118,15 @@ def candidates(p: Problem, mode: str) -> list[Tile]:
                     )  # registers; two sets of sums when flushed
                     if needed > min(255, 65536 // (32 * wm * wn)):
                         continue
-                    if Layout(p, tile).bytes <= SHARED_LIMIT:
+                    if Layout(p, tile).bytes <= limit:
                         found.append(tile)
     return found
 
 
-def ranked(p: Problem, mode: str) -> list[Tile]:
+def ranked(p: Problem, mode: str, limit: int = SHARED_LIMIT) -> list[Tile]:
     """Tiles by estimated time, best first."""
     costs: list[tuple[float, int, Tile]] = []
-    for i, t in enumerate(candidates(p, mode)):
+    for i, t in enumerate(candidates(p, mode, limit)):
         lay = Layout(p, t)
         warps = lay.threads // 32
         waste = (
@@ -155,6 +155,6 @@ def ranked(p: Problem, mode: str) -> list[Tile]:
 
 
 @functools.cache
-def choose(p: Problem, images: int, mode: str) -> Tile | None:
+def choose(p: Problem, mode: str, limit: int = SHARED_LIMIT) -> Tile | None:
     """The tile with the least estimated time, or None."""
-    return next(iter(ranked(p, mode)), None)
+    return next(iter(ranked(p, mode, limit)), None)

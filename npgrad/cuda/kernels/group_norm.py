@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from ..launch import Program, backend_of
+from ..launch import SHARED_LIMIT, Program, backend_of
 from ..source import Element, Writer, block_reduce, lanes_reduce
 from . import _norms, row_sums, rows
 from .batch_norm import as_float32
@@ -28,7 +28,7 @@ from .looped import _load, _store
 
 __all__ = ["backward", "forward", "reference_backward", "reference_forward"]
 
-SHARED_LIMIT = 200 * 1024
+MARGIN = 20 * 1024  # of shared memory that is left to the block-wide sums
 UNROLL = 4
 
 
@@ -102,12 +102,19 @@ def _inner_loop(w: Writer, threads: int, channels: int, units: int) -> Any:
 
 @functools.cache
 def group_forward(
-    element: Element, width: int, channels: int, size: int, groups: int, weight: bool, bias: bool
+    element: Element,
+    width: int,
+    channels: int,
+    size: int,
+    groups: int,
+    weight: bool,
+    bias: bool,
+    limit: int = SHARED_LIMIT,
 ) -> Program:
     """y, mean and rstd of every slab."""
     slab, units = channels * size, size // width
     threads = _threads(slab)
-    staged = 4 * slab <= SHARED_LIMIT
+    staged = 4 * slab <= limit - MARGIN
     w = Writer()
     w("def group_forward(x, w, b, y, mean, rstd, eps):")
     w.depth = 1
@@ -196,12 +203,13 @@ def group_backward(
     groups: int,
     weight: bool,
     finish: str,
+    limit: int = SHARED_LIMIT,
 ) -> Program:
     """dx of every slab and the channel sums behind dweight and dbias."""
     slab, units = channels * size, size // width
     threads = _threads(slab)
     each, _ = _sharing(threads, channels)
-    staged = 8 * slab + 8 * channels * each <= SHARED_LIMIT
+    staged = 8 * slab + 8 * channels * each <= limit - MARGIN
     total = channels * groups
     w = Writer()
     w("def group_backward(g, x, mean, rstd, w, dx, grads, flags):")
@@ -342,9 +350,8 @@ def forward(
     rstd = backend.empty((images, groups), np.float32)
     if x.size:
         width = element.vector if backend.aligned(x, y) and inner % element.vector == 0 else 1
-        program = group_forward(
-            element, width, channels, inner, groups, weight is not None, bias is not None
-        )
+        has = weight is not None, bias is not None
+        program = group_forward(element, width, channels, inner, groups, *has, backend.shared_limit)
         wt, bs = (rstd if weight is None else weight), (rstd if bias is None else bias)
         backend.run(program, (images * groups,), x, wt, bs, y, mean, rstd, np.float32(eps))
     return y, mean, rstd
@@ -373,7 +380,8 @@ def backward(
         return dx, backend.zeros((total,), np.float32), backend.zeros((total,), np.float32)
     finish = "partials" if deterministic else "atomic"
     width = element.vector if backend.aligned(g, x, dx) and inner % element.vector == 0 else 1
-    program = group_backward(element, width, channels, inner, groups, weight is not None, finish)
+    sizes = element, width, channels, inner, groups
+    program = group_backward(*sizes, weight is not None, finish, backend.shared_limit)
     grads = backend.empty((images if deterministic else 1, 2 * total), np.float32)
     wt = rstd if weight is None else weight
     backend.run(program, (images * groups,), g, x, mean, rstd, wt, dx, grads, backend.flags())

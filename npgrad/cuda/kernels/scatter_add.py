@@ -167,7 +167,7 @@ def add_into(
     if not out.size:
         return out
     rows = int(out.size) // columns
-    if not count or deterministic or columns > ROW_LIMIT:
+    if not count or deterministic or columns > min(ROW_LIMIT, backend.shared_limit // 4):
         if fresh:
             out[...] = 0
         if count:
