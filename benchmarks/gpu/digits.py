@@ -85,6 +85,7 @@ def run(record: Record) -> None:
     data = load_digits()
     images = (data.images[:, None] / 16).astype(np.float32)
     step = npgrad.value_and_grad(loss)
+    replayed = npgrad.cuda.captured(step)
     for copies in (1, 16):
         many = torch.tensor(np.tile(images, (copies, 1, 1, 1)), device="cuda")
         labels = torch.tensor(np.tile(data.target, copies), device="cuda")
@@ -97,6 +98,9 @@ def run(record: Record) -> None:
 
         def by_us(ours: Any = ours, mine: Any = mine, wanted: Any = wanted) -> Any:
             return step(ours, mine, wanted)[1]
+
+        def by_replay(ours: Any = ours, mine: Any = mine, wanted: Any = wanted) -> Any:
+            return replayed(ours, mine, wanted)[1]
 
         got, want = by_us(), by_torch()
         note = f"from torch {distance(got, want):.1e}"
@@ -119,5 +123,15 @@ def run(record: Record) -> None:
             their_error=distance(want, exact),
             note=note,
             ours=seconds([by_us]),
+            torch=seconds([by_torch]),
+        )
+        record.put(
+            operation="digits step, captured",
+            case=f"batch {len(many)}",
+            kind="float32",
+            error=distance(by_replay(), exact),
+            their_error=distance(want, exact),
+            note="npgrad.cuda.captured(step), a CUDA graph; torch eager, without one",
+            ours=seconds([by_replay]),
             torch=seconds([by_torch]),
         )

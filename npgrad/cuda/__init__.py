@@ -12,7 +12,7 @@ from __future__ import annotations
 import importlib.util
 from typing import Any
 
-__all__ = ["array", "is_available", "status", "synchronize", "to_device", "to_host"]
+__all__ = ["array", "captured", "is_available", "status", "synchronize", "to_device", "to_host"]
 
 _INSTALL = "pip install npgrad[cuda]  (cupy-cuda13x and numba-cuda[cu13]; npgrad[cuda12] for a CUDA 12 driver)"
 
@@ -144,6 +144,45 @@ def synchronize() -> None:
     ...     npgrad.cuda.synchronize()
     """
     _cupy().cuda.get_current_stream().synchronize()
+
+
+def captured(function: Any) -> Any:
+    """`function`, replayed as a CUDA graph when it is called again with arrays of the same shapes.
+
+    The first call with new shapes runs the function twice, once to compile its kernels and once to record what is launched. Each later
+    one copies its arrays to where the graph reads them, launches the graph and copies the results: the host does nothing else. What a
+    small training step takes is then what the device takes.
+
+    A graph repeats what the function did when it was recorded. So everything that changes must be an argument: device arrays (by value),
+    or numbers and text (each new one makes a graph of its own). An array that the function finds elsewhere is read where it was;
+    Python's side effects and host code happen at the recording alone; random numbers repeat. Whatever would wait for the device
+    inside (``if x > 0``, ``float(x)``, a look at an index) raises.
+
+    Parameters
+    ----------
+    function : callable
+        Of device arrays, in containers or alone; returns device arrays. For instance ``npgrad.value_and_grad(loss)``.
+
+    Returns
+    -------
+    callable
+        With the same arguments and results. It keeps the memory that one call takes, for each of its last 16 graphs.
+
+    Raises
+    ------
+    TypeError
+        For NumPy arrays, recorded arrays, or results that are not device arrays.
+
+    Examples
+    --------
+    >>> import numpy as np, npgrad
+    >>> step = npgrad.cuda.captured(npgrad.value_and_grad(lambda w: np.sum(w * w)))
+    >>> if npgrad.cuda.is_available():
+    ...     value, gradient = step(npgrad.cuda.to_device(np.ones(3)))
+    """
+    from .capture import Captured
+
+    return Captured(function)
 
 
 def array(x: Any) -> Any:

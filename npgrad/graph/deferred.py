@@ -16,10 +16,11 @@ view, where everybody looks before the array is used.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from operator import attrgetter
 from typing import Any
 
@@ -455,6 +456,7 @@ class _Asked(threading.local):
     """Questions of this thread whose answers are on the device."""
 
     flags: list[tuple[Any, Callable[[], Exception]]] | None = None
+    kept: list[tuple[Any, Callable[[], Exception]]] | None = None  # not to be answered now
 
 
 _ASKED = _Asked()
@@ -476,9 +478,24 @@ def ask_later(flag: Any, error: Callable[[], Exception]) -> None:
 def answer() -> None:
     """Wait for the device, and raise what is to be raised."""
     flags, _ASKED.flags = _ASKED.flags, None
+    if _ASKED.kept is not None:
+        _ASKED.kept += flags or ()
+        return
     for flag, error in flags or ():
         if bool(flag):
             raise error()
+
+
+@contextlib.contextmanager
+def unanswered() -> Iterator[list[tuple[Any, Callable[[], Exception]]]]:
+    """A list that the questions of the block go to, instead of being answered."""
+    before = _ASKED.kept, _ASKED.flags
+    _ASKED.kept, _ASKED.flags = [], None
+    try:
+        yield _ASKED.kept
+        answer()
+    finally:
+        _ASKED.kept, _ASKED.flags = before
 
 
 # -- handles --------------------------------------------------------------------------------------

@@ -107,6 +107,11 @@ def _spec(value: Any) -> Any:
     return optree.tree_structure(value, is_leaf=_stop, none_is_leaf=True, namespace=NAMESPACE)
 
 
+def structure(value: Any) -> Any:
+    """The containers of `value` without what is in them, to be compared and hashed."""
+    return _spec(value)
+
+
 def _place(value: Any, name: str, index: int) -> str:
     """How the leaf `index` of `value` is reached: ``argument 0['rate']``."""
     if is_single(value):
