@@ -18,8 +18,7 @@ from .graph.array import GradArray, current, lost, recorded, storage
 from .graph.modes import users
 from .graph.node import Node
 from .graph.op import Op
-from .graph.operators import _decided
-from .graph.record import call
+from .graph.record import call, decided
 from .graph.regions import ALL, fill, getitem, setitem
 from .graph.views import view_of
 from .rules.reinterpret import view_as
@@ -62,7 +61,7 @@ SAME = [
 
 def _method(name: str, function: Any) -> Callable[..., Any]:
     def method(self: GradArray, *args: Any, **kwargs: Any) -> Any:
-        return call(_decided(function), (self, *args), kwargs, _frame(1))
+        return call(decided(function), (self, *args), kwargs, _frame(1))
 
     method.__doc__ = f"As `numpy.{function.__name__}`."
     return method
@@ -74,7 +73,7 @@ def _reshape(self: GradArray, *shape: Any, order: str = "C", copy: bool | None =
     if order == "C" and copy is None:
         return reshape_rows(self, target if type(target) is tuple else _as_shape(target))
     kwargs: dict[str, Any] = {"order": order} if copy is None else {"order": order, "copy": copy}
-    return call(_decided(np.reshape), (self, target), kwargs, _frame(1))
+    return call(decided(np.reshape), (self, target), kwargs, _frame(1))
 
 
 def _as_shape(target: Any) -> tuple[int, ...]:
@@ -84,19 +83,19 @@ def _as_shape(target: Any) -> tuple[int, ...]:
 def _transpose(self: GradArray, *axes: Any) -> Any:
     """Axes permuted, reversed by default; a view."""
     order = axes[0] if len(axes) == 1 else (axes or None)
-    return call(_decided(np.transpose), (self, order), {}, _frame(1))
+    return call(decided(np.transpose), (self, order), {}, _frame(1))
 
 
 def _compress(self: GradArray, condition: Any, axis: Any = None, out: Any = None) -> Any:
     """As `numpy.compress`."""
-    return call(_decided(np.compress), (condition, self, axis, out), {}, _frame(1))
+    return call(decided(np.compress), (condition, self, axis, out), {}, _frame(1))
 
 
 def _conj(self: GradArray, *args: Any, **kwargs: Any) -> Any:
     """As `numpy.conjugate`; a real array itself, as NumPy's method returns it."""
     if self.dtype.kind != "c" and not args and not kwargs:
         return self
-    return call(_decided(np.conjugate), (self, *args), kwargs, _frame(1))
+    return call(decided(np.conjugate), (self, *args), kwargs, _frame(1))
 
 
 def _flatten(self: GradArray, order: str = "C") -> Any:
@@ -223,7 +222,7 @@ def _sort(
 ) -> None:
     """Sort in place."""
     options = {"axis": axis, "kind": kind, "order": order, "stable": stable}
-    fill(self, call(_decided(np.sort), (self,), options, _frame(1)), _frame(1))
+    fill(self, call(decided(np.sort), (self,), options, _frame(1)), _frame(1))
 
 
 def _partition(
@@ -231,7 +230,7 @@ def _partition(
 ) -> None:
     """Partition in place."""
     options = {"axis": axis, "kind": kind, "order": order}
-    fill(self, call(_decided(np.partition), (self, kth), options, _frame(1)), _frame(1))
+    fill(self, call(decided(np.partition), (self, kth), options, _frame(1)), _frame(1))
 
 
 def _view(self: GradArray, dtype: Any = None, type: Any = None) -> Any:
@@ -320,7 +319,7 @@ def _cycled(value: Any, size: int) -> Any:
 
 def _axis_property(function: Any, *args: Any) -> property:
     def get(self: GradArray) -> Any:
-        return call(_decided(function), (self, *args), {}, _frame(1))
+        return call(decided(function), (self, *args), {}, _frame(1))
 
     get.__doc__ = f"As `numpy.{function.__name__}`."
     return property(get)
@@ -330,12 +329,12 @@ def _part(function: Any) -> property:
     """``x.real`` and ``x.imag``, which can be assigned."""
 
     def get(self: GradArray) -> Any:
-        return call(_decided(function), (self,), {}, _frame(1))
+        return call(decided(function), (self,), {}, _frame(1))
 
     def put(self: GradArray, value: Any) -> None:
         if function is np.imag and self.dtype.kind != "c":
             raise TypeError("array does not have imaginary part to set")
-        part = call(_decided(function), (self,), {}, _frame(1))
+        part = call(decided(function), (self,), {}, _frame(1))
         setitem(part, ALL, value, _frame(1))
 
     get.__doc__ = f"As `numpy.{function.__name__}`; assignable."

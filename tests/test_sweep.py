@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import npgrad
-from npgrad.graph import backend
+from npgrad.graph import backend, ownership
 from npgrad.graph.array import current
-from npgrad.graph.backward import Backward, collect
+from npgrad.graph.backward import Backward
+from npgrad.graph.order import collect
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex64", "complex128"])
@@ -73,17 +74,17 @@ def test_zeros_beside_an_infinity_still_lead_to_the_careful_sweep():
 
 def test_only_a_view_that_nobody_shares_counts_as_owned():
     owner = np.zeros((3, 4))
-    assert backend.sole_view(owner)
+    assert ownership.sole_view(owner)
     for fresh in (np.zeros(12).reshape(3, 4), np.zeros(12).view(np.int64)):
-        assert backend.sole_view(fresh)
-    assert not backend.sole_view(owner.T)  # `owner` still refers to the memory
-    assert not backend.sole_view(owner[1:])
-    assert not backend.sole_view(np.broadcast_to(np.zeros(3), (2, 3)))
+        assert ownership.sole_view(fresh)
+    assert not ownership.sole_view(owner.T)  # `owner` still refers to the memory
+    assert not ownership.sole_view(owner[1:])
+    assert not ownership.sole_view(np.broadcast_to(np.zeros(3), (2, 3)))
     view = owner.T
     part = view[1:]
     del owner
-    assert not backend.sole_view(view)  # `part` sees it too
-    assert not backend.sole_view(part)
+    assert not ownership.sole_view(view)  # `part` sees it too
+    assert not ownership.sole_view(part)
 
 
 def test_a_cotangent_that_arrives_as_a_view_is_not_written_over():

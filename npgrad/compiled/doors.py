@@ -28,7 +28,8 @@ from npgrad.errors import GradientLost, NoDerivative
 from npgrad.graph import array as _array
 from npgrad.graph.array import GradArray, current, recorded, unwrap
 from npgrad.graph.modes import WRAPPED
-from npgrad.graph.record import assign, at, user_frame
+from npgrad.graph.refusals import at, user_frame
+from npgrad.graph.results import assign
 from npgrad.graph.stacking import has_recorded
 from npgrad.wrapping.stand_ins import MET, register
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from npgrad.errors import NoDerivative
 from npgrad.graph.array import GradArray, unwrap
-from npgrad.graph.record import assign, user_frame
+from npgrad.graph.refusals import user_frame
+from npgrad.graph.results import assign
 from npgrad.transforms.custom import Primitive, primitive
 from npgrad.wrapping.plan import renew
 from npgrad.wrapping.stand_ins import register

@@ -14,7 +14,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from npgrad.graph import backend, deferred
+from npgrad.graph import backend, deferred, placing, questions
 from npgrad.graph.array import GradArray
 from npgrad.transforms import trees
 
@@ -44,16 +44,16 @@ class _Graph:
         with cupy.cuda.using_allocator(self.pool.malloc):
             self.places = [array.copy() for array in arrays]
         cupy.cuda.get_current_stream().synchronize()
-        with self.stream, _kernels_at_once(), deferred.unanswered() as asked:
+        with self.stream, _kernels_at_once(), questions.unanswered() as asked:
             function(self.places)  # compiles and loads what the recording must find ready
-            deferred.answer()
+            questions.answer()
             asked.clear()
             self.stream.synchronize()
             with cupy.cuda.using_allocator(self.pool.malloc):
                 self.stream.begin_capture()
                 try:
                     results = function(self.places)
-                    deferred.answer()
+                    questions.answer()
                     self.wrong = _any(asked)
                     self.graph = self.stream.end_capture()
                 except BaseException as error:
@@ -131,7 +131,7 @@ def _there(value: Any) -> bool:
 def _kind(part: Any) -> Any:
     """What a graph depends on: an array's shape and dtype, a number itself."""
     if _there(part):
-        return part.shape, part.dtype.char, backend.device_of(part)
+        return part.shape, part.dtype.char, placing.device_of(part)
     if isinstance(part, PLAIN):
         return type(part), part
     if type(part) is GradArray:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from npgrad.graph import backend
+from npgrad.graph import placing
 from npgrad.graph.deferred import Deferred
 
 from .fuse import SPELLING, Chain, Operation
@@ -63,7 +63,7 @@ class Evaluator:
         if not arrays or len(order) > MOST:
             return False
         if len(arrays) > 1:
-            backend.refuse_devices(f"np.{order[0].name} (and what follows)", arrays)
+            placing.refuse_devices(f"np.{order[0].name} (and what follows)", arrays)
         seen = self.seen.get(key)
         if seen is None:
             seen = self.seen[key] = Seen()

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from npgrad.graph.backend import refuse_devices
+from npgrad.graph.placing import refuse_devices
 
 __all__ = ["Backend", "CupyBackend", "Kernel", "Program", "SimulatorBackend", "backend_of"]
 

@@ -28,27 +28,11 @@ COMPLEX = np.dtype(np.complex128)
 NUMBERS = frozenset({float, int, complex, bool})
 GENERIC = frozenset(
     {
-        np.float16,
-        np.float32,
-        np.float64,
-        np.longdouble,
-        np.complex64,
-        np.complex128,
-        np.clongdouble,
-        np.bool_,
-        np.int8,
-        np.int16,
-        np.int32,
-        np.int64,
-        np.uint8,
-        np.uint16,
-        np.uint32,
-        np.uint64,
-        np.intp,
-        np.longlong,
-        np.ulonglong,
+        np.float16, np.float32, np.float64, np.longdouble, np.complex64, np.complex128,
+        np.clongdouble, np.bool_, np.int8, np.int16, np.int32, np.int64, np.intp, np.longlong,
+        np.uint8, np.uint16, np.uint32, np.uint64, np.ulonglong,
     }
-)
+)  # fmt: skip
 NDARRAY = np.ndarray
 PLAIN = NUMBERS | GENERIC | {np.ndarray}
 SCALARS = NUMBERS | GENERIC
@@ -66,7 +50,6 @@ MAKERS = frozenset(
 HOST = GENERIC | NUMBERS | {np.ndarray}  # types of values whose memory the host reads
 COPIED_BYTES = 16 * 1024  # plain operands up to this size are copied, larger ones fingerprinted
 WHOLE_BYTES = 1 << 20  # fingerprints read everything up to this size
-SAMPLES = 4096  # and about this many elements above it
 FEW = 8192  # entries up to which a buffer is cheaper to fill than a view to make
 SERIAL = 10_000  # entries up to which OpenBLAS computes a dot product in one thread
 SMALL_BYTES = 4096  # regions up to this size are copied out of a written buffer
@@ -124,64 +107,6 @@ def where_it_lives(value: Array) -> Any:
     return device if hasattr(device, "__enter__") else _HERE
 
 
-def device_of(value: Array) -> int | None:
-    """The number of the device where `value` lives; None for one of the host."""
-    return getattr(getattr(value, "device", None), "id", None)
-
-
-def refuse_devices(name: str, arrays: Any) -> None:
-    """Raise if arrays live on several devices: npgrad moves none of them in silence."""
-    first: Array = next((a for a in arrays if device_of(a) is not None), None)
-    for array in arrays:
-        here, there = device_of(first), device_of(array)
-        if there is not None and there != here:
-            raise TypeError(
-                f"npgrad: {name} was given a {first.dtype}{list(first.shape)} on device {here} and "
-                f"a {array.dtype}{list(array.shape)} on device {there}. Nothing is copied in "
-                f"silence: with cupy.cuda.Device({here}): cupy.asarray(x) brings one there."
-            )
-
-
-def solid(values: Any) -> list[Array]:
-    """The arrays with axes among `values`, those in lists and tuples too."""
-    found: list[Array] = []
-    for value in values:
-        if type(value) in (list, tuple):
-            found += solid(value)
-        elif getattr(value, "ndim", 0) and is_array(value):
-            found.append(value)
-    return found
-
-
-def refuse_mixed(name: str, values: Any) -> None:
-    """Raise if arrays of the host meet arrays of a device: npgrad copies neither in silence."""
-    arrays = solid(values)
-    device = next((a for a in arrays if on_device(a)), None)
-    if device is None:  # a number on the device (0-d) counts too
-        device = next((a for a in values if on_device(a)), None)
-    if type(device).__module__ == DEFERRED:
-        device = sys.modules[DEFERRED].settled(device)
-    host = next((a for a in arrays if isinstance(a, np.ndarray)), None)
-    if device is not None and host is not None:
-        raise TypeError(
-            f"npgrad: {name} was given a NumPy array {host.dtype}{list(host.shape)} on the host "
-            f"and a {type(device).__module__}.{type(device).__name__} {device.dtype}"
-            f"{list(device.shape)} on the device. Nothing is copied in silence: "
-            "npgrad.cuda.to_device(x) or npgrad.cuda.to_host(x) brings one to the other."
-        )
-
-
-def check_placed(name: str, what: str, value: Array, beside: Array) -> None:
-    """Raise if `value`, an array with axes, lives elsewhere than `beside`."""
-    if getattr(value, "ndim", 0) and on_device(value) != on_device(beside):
-        refuse_mixed(f"{name} ({what})", (value, beside))
-        raise TypeError(
-            f"npgrad: {name}: the {what} is a {type(value).__module__}.{type(value).__name__} and "
-            f"what it belongs to a {type(beside).__module__}.{type(beside).__name__}; "
-            "npgrad.cuda.to_device(x) or npgrad.cuda.to_host(x) brings one to the other."
-        )
-
-
 def zeros(like: Array, shape: Shape, dtype: Any, layout: Shape | None = None) -> Array:
     """A buffer of zeros in the library of `like`; `layout` permutes C order, outermost first."""
     xp = np if type(like) is np.ndarray or type(like) in SCALARS else library(like)
@@ -204,65 +129,6 @@ def layout(array: Array) -> Shape | None:
         return None
     strides = array.strides
     return tuple(sorted(range(array.ndim), key=lambda axis: (-abs(strides[axis]), axis)))
-
-
-def is_view(result: Array, array: Array) -> bool:
-    """Whether `result` shares the memory of `array`, as a reshape can."""
-    base = getattr(result, "base", None)
-    while base is not None and not is_array(base):
-        base = getattr(base, "base", None)  # as_strided puts a holder of the array in between
-    return base is not None and (base is array or base is getattr(array, "base", None))
-
-
-class _Owner:
-    """Stands for an owner whose array nobody else refers to."""
-
-    __slots__ = ("array",)
-
-    def __init__(self) -> None:
-        self.array = object()
-
-
-def _references(owner: Any) -> int:
-    return sys.getrefcount(owner.array)
-
-
-# What the count reads for an object with exactly one owner: it differs between Python versions.
-_ALONE = _references(_Owner())
-
-
-def exclusive(owner: Any) -> bool:
-    """Whether ``owner.array`` owns its memory and nobody but `owner` refers to it."""
-    if _references(owner) > _ALONE or getattr(owner.array, "base", None) is not None:
-        return False
-    flags = getattr(owner.array, "flags", None)
-    return bool(getattr(flags, "writeable", True))
-
-
-def sole_view(array: np.ndarray[Any, Any]) -> bool:
-    """Whether `array` owns its memory, or is the only reference to the array that does.
-
-    A rule that ends in a reshape, a transpose or a ``view`` of a fresh buffer returns such a one.
-    """
-    base = array.base
-    if base is None:
-        return True
-    return (
-        type(base) is np.ndarray
-        and base.base is None
-        and sys.getrefcount(base) <= _SOLE
-        and not repeats(array)
-    )
-
-
-def _count_of_sole() -> int:
-    """What the count reads there for the base of an only view."""
-    view = np.zeros(2).reshape(2, 1)
-    base = view.base
-    return sys.getrefcount(base)
-
-
-_SOLE = _count_of_sole()
 
 
 def snapshot(array: Array) -> Array:
@@ -293,79 +159,6 @@ def spaced(array: Array) -> Array:
     made = np.ndarray(shape, array.dtype, np.empty(step + item, np.uint8), first, strides)
     np.copyto(made, array)
     return made
-
-
-def _digest(array: Array) -> int:
-    """Row and column sums of the bits laid out as a square, hashed: twice the cost of a sum.
-
-    A plain sum would miss a permutation (``x.sort()``); two swapped entries change a row sum, or,
-    within one row, two column sums.
-    """
-    bits = array.reshape(-1).view(np.uint8)
-    words = bits[: bits.size // 8 * 8].view(np.uint64)
-    side = max(1, int(words.size**0.5))
-    square = words[: words.size // side * side].reshape(-1, side)
-    rows, columns = np.add.reduce(square, axis=1), np.add.reduce(square, axis=0)
-    rest = words[square.size :].tobytes() + bits[words.size * 8 :].tobytes()
-    return hash((rows.tobytes(), columns.tobytes(), rest))
-
-
-def _sampled(array: Array, whole: bool) -> list[Array]:
-    """Copies of what a fingerprint reads of a device array: nothing waits for the device."""
-    flat = array.reshape(-1)  # a view, or (rarely) a copy that is dropped
-    if whole or array.nbytes <= WHOLE_BYTES:
-        return [flat.copy()]
-    return [flat[:: max(1, flat.size // SAMPLES)].copy(), flat[-64:].copy()]
-
-
-def _bits(array: Array) -> Array:
-    """The memory of a copy as bytes: NaN equals itself, and -0.0 is not 0.0."""
-    return array.view(np.uint8)
-
-
-def same(array: Array, copy: Array) -> bool:
-    """Whether `array` still is what `copy` was made of; of a large one samples are compared."""
-    if array.nbytes > COPIED_BYTES:
-        a, b = array.reshape(-1), copy.reshape(-1)
-        step = max(1, array.size // SAMPLES)
-        if a[-64:].tobytes() != b[-64:].tobytes():
-            return False
-        array, copy = a[::step], b[::step]
-    return bool(array.tobytes() == copy.tobytes())
-
-
-def changed(array: Array, digest: Any, whole: bool) -> bool:
-    """Whether the contents of `array` are no longer those of which `digest` was taken."""
-    if type(digest) is int:
-        return bool(fingerprint(array, whole) != digest)
-    return bool(differ(array, digest, whole))
-
-
-def differ(array: Array, digest: Any, whole: bool) -> Array:
-    """`changed` for an array of a device, whose answer stays there."""
-    found: Array = None
-    for now, then in zip(_sampled(array, whole), digest, strict=True):
-        part = (_bits(now) != _bits(then)).any()
-        found = part if found is None else found | part
-    return found
-
-
-def fingerprint(array: Array, whole: bool = False) -> Any:
-    """A digest of the contents: all of it up to 1 MB (or if `whole`), else samples."""
-    if on_device(array) and array.size:
-        return _sampled(array, whole)  # kept there: to read them would wait for the device
-    if not isinstance(array, np.ndarray) or array.size == 0 or array.dtype.hasobject:
-        return 0
-    if whole or array.nbytes <= WHOLE_BYTES:
-        return _digest(np.ascontiguousarray(array))
-    if array.flags.c_contiguous or array.flags.f_contiguous:
-        flat = array.reshape(-1, order="A")
-        step = max(1, flat.size // SAMPLES)
-        picked = [flat[::step], flat[:64], flat[-64:]]
-    else:
-        steps = max(1, round((array.size / SAMPLES) ** (1 / array.ndim)))
-        picked = [array[(slice(None, None, steps),) * array.ndim]]
-    return hash(b"".join(part.tobytes() for part in picked))
 
 
 def add_into(buffer: Array, value: Array) -> Array:
@@ -568,13 +361,6 @@ def foreign(value: Any) -> bool:
     if isinstance(value, np.ndarray) and value.dtype.hasobject:
         raise TypeError("npgrad: a recorded array meets an array of Python objects")
     return foreign_type(kind)
-
-
-def placed(value: Array, like: Array) -> Array:
-    """A number `value` as an array of no axes where `like` lives; anything else as it is."""
-    if on_device(like) and is_scalar(value):
-        return library(like).asarray(value)
-    return value
 
 
 def ones_like(node: Any, like: Array) -> Array:

@@ -1,9 +1,8 @@
 """The reverse sweep: nodes by decreasing id, each once, each freed when it is done with.
 
-A cotangent is *owned* when the sweep made its buffer and nobody else refers to it; only owned
-buffers are added into in place. With ``record=True`` the sweep runs on GradArrays, so that it is
-itself recorded and can be differentiated again. ``batch`` counts leading axes of the cotangents
-(0 or 1): many cotangents in one sweep.
+With ``record=True`` the sweep runs on GradArrays, so that it is itself recorded and can be
+differentiated again. ``batch`` counts leading axes of the cotangents (0 or 1): many cotangents in
+one sweep.
 
 A zero cotangent stays zero: where a partial derivative is infinite, ``0 * inf`` must not poison
 the result. The sweep runs in stretches. At the end of each it looks at what is in flight (one sum
@@ -15,280 +14,38 @@ On a device whose elementwise rules are put off (`deferred`), zeros are masked a
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable
-from operator import attrgetter
 from typing import Any
 
-from ..errors import GraphFreed
-from . import backend, blocks
-from .array import GradArray, handle_of
+from . import backend, blocks, ownership
 from .conform import conform
-from .deferred import Deferred, answer, evaluator, lazily, settle, settled
+from .cotangents import TINY, Cotangents, owns, plain_of
+from .deferred import Deferred, evaluator, lazily, settle, settled
 from .memory import keep_freed
-from .node import Leaf, Node, position, recorded_at
+from .node import Leaf, Node, position
 from .op import Op, verify
-from .regions import GETITEM, add_at, is_basic
+from .order import free, freed
+from .questions import answer
+from .regions import GETITEM, is_basic
 
 PATIENCE = 1 << 24  # entries between two looks: 128 MB of float64 (decision 0006 chose half)
 MANY = 20_000  # nodes between two looks
 MUCH = 1 << 17  # entries in a sweep from which on freed memory is worth keeping
-TINY = 512  # entries below which a new sum is as cheap as adding in place
-DEEP = 50  # views of views whose cotangents share one buffer
 FLOAT = backend.FLOAT
 State = tuple[dict[int, Any], dict[int, tuple[Node, Any]]]  # cotangents in flight, leaves' so far
-_by_id = attrgetter("id")
 
 
-def collect(seeds: Iterable[Node], floor: int) -> tuple[list[Node], list[Node]]:
-    """The nodes younger than `floor` that `seeds` depend on, by id; and the older ones used."""
-    order = list(dict.fromkeys(seeds))
-    seen = set(order)
-    older: list[Node] = []
-    for node in order:  # it grows as it is read
-        for parent in node.parents:
-            if parent is not None and parent not in seen:
-                if parent.id <= floor:
-                    older.append(parent)
-                else:
-                    seen.add(parent)
-                    order.append(parent)
-    order.sort(key=_by_id)
-    return order, older
-
-
-def depending(order: list[Node], roots: set[int]) -> set[int]:
-    """The ids in `order` (ascending) that depend on one of the nodes `roots`."""
-    active = set(roots)
-    for node in order:
-        for parent in node.parents:
-            if parent is not None and parent.id in active:
-                active.add(node.id)
-                break
-    return active
-
-
-def freed(node: Node) -> GraphFreed:
-    """The error of a second sweep."""
-    return GraphFreed(
-        "npgrad: this recording was already swept backward, and what it kept for "
-        f"{node.op.name} was freed.{recorded_at(node)} Use backward(retain_graph=True) the first "
-        "time, or compute the value again."
-    )
-
-
-class Backward:
+class Backward(Cotangents):
     """One reverse sweep."""
 
-    def __init__(
-        self,
-        *,
-        record: bool = False,
-        batch: int = 0,
-        active: set[int] | None = None,
-        private: bool = False,
-    ) -> None:
-        self.record = record
-        self.batch = batch
-        self.active = active
-        self.private = private  # nobody else will sweep this recording: it goes when we are done
-        self.count = 0  # extent of the batch axis
-        self.careful = False
-        self.lazy = False  # elementwise rules on a device are put off, see `deferred`
-        self.masks = True  # whether a careful sweep would mask anything
-        self.entries = 0
-        self.depth = 0  # of views of views whose regions are looked up
-        self.cotangents: dict[int, Any] = {}
-        self.owned: set[int] = set()
-        self.looked: set[int] = set()  # finite as far as a second sweep could tell, see `_look`
-        self.suspect = False
-        self.array: Any = None  # hands a cotangent to `_leaf`, which counts who else refers to it
-        self.aliased: set[int] = set()
-        self.leaves: dict[int, tuple[Node, Any]] = {}
+    masks = True  # whether a careful sweep would mask anything
+    entries = 0
+    suspect = False
+    array: Any = None  # hands a cotangent to `_leaf`, which counts who else refers to it
+    current: Node | None = None  # the operation of a block that is being swept
 
-    # -- what operations call ------------------------------------------------------------------
-    def wants(self, node: Node) -> bool:
-        """Whether a cotangent of `node` leads anywhere."""
-        return self.active is None or node.id in self.active
-
-    def add(self, node: Node, value: Any, g: Any) -> None:
-        """Add `value` to the cotangent of `node`; `g` is what it was computed from."""
-        try:
-            fits = value.shape == node.shape and value.dtype is node.dtype
-        except AttributeError:
-            fits = False
-        if not fits:
-            value = conform(value, node, self.batch)
-        key = node.id
-        if value.size < TINY and key not in self.owned and not self.batch:
-            have = self.cotangents.get(key)
-            if type(value) is Deferred:  # first: a device array would compute it
-                have, value = value, have
-            self.cotangents[key] = (
-                value if have is None else have if value is None else have + value
-            )
-        else:
-            self.accumulate(node, value, not self.record and _owns(value, g))
-
-    def accumulate(self, node: Node, value: Any, fresh: bool) -> None:
-        """Add a conforming `value`; `fresh` says that its buffer is ours."""
-        key = node.id
-        old = self.cotangents.get(key)
-        if old is not None and self.looked:
-            self.looked.discard(key)
-        if old is None:
-            self.cotangents[key] = value
-            if fresh and not self.record:
-                self.owned.add(key)
-        elif key in self.owned and not self.record and not backend.is_scalar(old):
-            backend.add_into(old, settled(value))
-        elif key in self.owned and self.record:
-            self._add_recorded(old, ..., value)
-        else:
-            made = self.cotangents[key] = value + old if type(value) is Deferred else old + value
-            if not self.record and type(made) is not Deferred:
-                self.owned.add(key)
-
-    def add_region(self, node: Node, index: Any, value: Any) -> None:
-        """Add `value` to the region `index` of the cotangent of `node`."""
-        if self.batch:
-            self._add_region_batched(node, index, value)
-            return
-        buffer = self.buffer(node)
-        if self.record:
-            self._add_recorded(buffer, index, value)
-        elif type(index) is slice or is_basic(index):
-            area = buffer[index]
-            if type(area) is backend.NDARRAY:
-                area += value
-            elif backend.is_scalar(area):
-                buffer[index] = area + value
-            else:
-                backend.add_into(area, value)
-        else:
-            backend.add_at(buffer, index, value)
-
-    def add_item(self, node: Node, index: int, count: int, value: Any) -> None:
-        """Add `value` to the cotangent of output `index` of `node`, which has `count`."""
-        parts = self.cotangents.setdefault(node.id, [None] * count)
-        parts[index] = value if parts[index] is None else parts[index] + value
-
-    def buffer(self, node: Node) -> Any:
-        """An owned buffer for the cotangent of `node`, holding what arrived so far."""
-        key = node.id
-        self.looked.discard(key)
-        have = self.cotangents.get(key)
-        if have is not None and key in self.owned and not backend.is_scalar(have):
-            return have
-        made: Any = None
-        if have is None and not self.batch and not self.record and node.op.name == "getitem":
-            made = self._alias(node)
-        if made is None:
-            shape = (self.count, *node.shape) if self.batch else node.shape
-            made = backend.zeros(self.like, shape, node.dtype)
-            if self.record:
-                made = handle_of(made, None)
-            if have is not None:
-                made[...] = settled(have)
-        self.cotangents[key] = made
-        self.owned.add(key)
-        return made
-
-    def _alias(self, node: Node) -> Any:
-        """The region of the parent's buffer, for the cotangent of a view of it; None if not one."""
-        parent = node.parents[0] if node.kept is not None else None
-        if parent is None or not self.wants(parent) or not is_basic(node.kept[0]):  # type: ignore[index]
-            return None
-        if self.depth > DEEP:
-            return None
-        self.depth += 1
-        area = self.buffer(parent)[node.kept[0]]  # type: ignore[index]
-        self.depth -= 1
-        if backend.is_scalar(area):
-            return None
-        self.aliased.add(node.id)
-        return area
-
-    def take_over(self, g: Any, layout: Any) -> Any:
-        """`g`, a cotangent that nobody else needs, as a buffer in `layout` to be written to.
-
-        The layout is the root's: the steps to a view are views of the buffer only if they are
-        views of the root.
-        """
-        if self.batch and layout is not None:
-            layout = (0, *(axis + 1 for axis in layout))
-        plain = _plain(g)
-        array = not backend.is_scalar(plain)
-        if self._current_owned and array and backend.layout(plain) == layout:
-            return g
-        made = backend.zeros(plain, *backend.describe(plain), layout)
-        if self.record:
-            made = handle_of(made, None)
-        made[...] = g
-        return made
-
-    def hand_on(self, node: Node, buffer: Any) -> None:
-        """Make `buffer` the cotangent of `node`, with what arrived there before added."""
-        key = node.id
-        self.looked.discard(key)
-        have = self.cotangents.get(key)
-        if have is not None:
-            if self.record:
-                buffer = buffer + have
-            else:
-                backend.add_into(buffer, settled(have))
-        self.cotangents[key] = buffer
-        self.owned.add(key)
-
-    def lanes(self, buffer: Any) -> list[Any]:
-        """The single cotangents in `buffer`."""
-        return [buffer[i, ...] for i in range(self.count)] if self.batch else [buffer]
-
-    def joined(self, parts: list[Any]) -> Any:
-        """The inverse of `lanes`."""
-        return backend.stack(parts) if self.batch else parts[0]
-
-    def take(self, g: Any, place: Any) -> Any:
-        """``g[place]``, behind the batch axis."""
-        return g[(slice(None), *place)] if self.batch else g[place]
-
-    def loop(self, op: Op, node: Node, g: Any, kept: tuple[Any, ...]) -> None:
-        """Spread one cotangent of the batch after the other, for a rule that takes one."""
-        lane = _Lane(self)
-        for i in range(self.count):
-            part = tuple(None if p is None else p[i] for p in g) if isinstance(g, tuple) else g[i]
-            lane.number = i
-            op.spread(lane, node, part, kept)
-        for parent, parts in lane.parts.values():
-            zero = backend.zeros(self.like, parent.shape, parent.dtype)
-            filled = [zero if part is None else part for part in parts]
-            self.accumulate(parent, backend.stack(filled), True)
-
-    def _add_recorded(self, buffer: Any, index: Any, value: Any) -> None:
-        if index is ... or is_basic(index):
-            buffer[index] = buffer[index] + value
-        else:
-            add_at(buffer, index, value, sys._getframe())
-
-    def _add_region_batched(self, node: Node, index: Any, value: Any) -> None:
-        buffer = self.buffer(node)
-        rest = index if type(index) is tuple else (index,)
-        for i in range(self.count):
-            if is_basic(index):
-                place = (i, *rest)
-                if self.record:
-                    self._add_recorded(buffer, place, value[i])
-                else:
-                    buffer[place] += value[i]
-            elif self.record:
-                self._add_recorded(buffer[i, ...], index, value[i])
-            else:
-                backend.add_at(buffer[i, ...], index, value[i])
-
-    # -- the sweep ---------------------------------------------------------------------------
     def run(self, order: list[Node], seeds: list[tuple[Node, Any]], retain: bool) -> None:
         """Sweep; afterwards `leaves` holds the cotangents of the leaves met."""
-        self.like = _plain(seeds[0][1])
+        self.like = plain_of(seeds[0][1])
         if self.batch:
             self.count = backend.describe(self.like)[0][0]
         for node, g in seeds:
@@ -318,7 +75,7 @@ class Backward:
             if begin == 0 and (retain or self.private):
                 return  # the caller drops the nodes
             if not retain:
-                _free(order[begin:])
+                free(order[begin:])
             del order[begin:]
             stop = begin
 
@@ -373,7 +130,7 @@ class Backward:
                                 have = pending(key)
                                 cotangents[key] = value if have is None else have + value
                                 continue
-                            ours = node.id in owned if value is g else _owns(value, g)
+                            ours = node.id in owned if value is g else owns(value, g)
                             self.accumulate(parent, value, size >= TINY and ours)
                             entries += size
                             large = large or size > blocks.LARGE
@@ -412,7 +169,7 @@ class Backward:
                                 have = pending(key)
                                 cotangents[key] = value if have is None else have + value
                             else:
-                                ours = mine if value is g else _owns(value, g)
+                                ours = mine if value is g else owns(value, g)
                                 self.accumulate(parent, value, size >= TINY and ours)
                                 entries += size
                                 large = large or size > blocks.LARGE
@@ -452,7 +209,7 @@ class Backward:
                     g, kept = lazily(g), tuple(map(lazily, kept))
                 elif lazy and not op.puts_off:
                     g, kept = settled(g), settled(kept)
-                self._current_owned = key in owned
+                self.current_owned = key in owned
                 op.spread(self, node, tuple(g) if type(g) is list else g, kept)
                 entries += op.weight(g)
                 large = large or entries > blocks.LARGE
@@ -496,7 +253,7 @@ class Backward:
         new = []
         if self.cotangents:
             new = [
-                _plain(part)
+                plain_of(part)
                 for key, g in self.cotangents.items()
                 if g is not cotangents.get(key) and key not in self.looked
                 for part in (g if type(g) is list else (g,))
@@ -504,7 +261,7 @@ class Backward:
             ]
         for key, found in self.leaves.items():
             if found is not leaves.get(key) and key not in self.looked:
-                new.append(_plain(found[1]))
+                new.append(plain_of(found[1]))
         return backend.all_finite(new)
 
     def _look(self, key: int, value: Any, g: Any, op: Op, kept: tuple[Any, ...]) -> None:
@@ -522,7 +279,7 @@ class Backward:
         parts = [] if g is None else [g]
         if op.risky:
             parts += op.factors(kept)
-        if not all(backend.finite(_plain(part)) for part in parts):
+        if not all(backend.finite(plain_of(part)) for part in parts):
             self.suspect = True
 
     def _checkpoint(self) -> State:
@@ -556,7 +313,7 @@ class Backward:
         ours = node.id in self.owned or self.record
         if not ours:
             g = None
-            ours = backend.exclusive(self)
+            ours = ownership.exclusive(self)
         g, self.array = self.array, None
         self.leaves[node.id] = (node, g if ours else backend.snapshot_any(g))
 
@@ -570,61 +327,3 @@ class Backward:
                 ours = g.name != "input" and id(array) not in given
                 given.add(id(array))
                 self.leaves[key] = (node, array if ours else backend.snapshot(array))
-
-    like: Any = None
-    current: Node | None = None  # the operation of a block that is being swept
-    _current_owned = False
-
-
-def _free(nodes: Iterable[Node]) -> None:
-    for node in nodes:
-        if type(node.op) is not Leaf:
-            node.kept = None
-            node.parents = ()
-
-
-class _Lane:
-    """What an operation sees of a batched sweep when it spreads one cotangent at a time."""
-
-    batch = 0
-    lazy = False
-
-    def __init__(self, walk: Backward) -> None:
-        self.walk = walk
-        self.number = 0
-        self.parts: dict[int, tuple[Node, list[Any]]] = {}
-        self.active = walk.active
-        self.careful = walk.careful
-
-    def wants(self, node: Node) -> bool:
-        return self.walk.wants(node)
-
-    def add(self, node: Node, value: Any, g: Any) -> None:
-        value = conform(value, node)
-        parts = self.parts.setdefault(node.id, (node, [None] * self.walk.count))[1]
-        have = parts[self.number]
-        parts[self.number] = value if have is None else have + value
-
-
-def _plain(value: Any) -> Any:
-    if type(value) is list:
-        return next(part for part in map(_plain, value) if part is not None)
-    return (
-        value._array
-        if type(value) is GradArray and value._array is not None
-        else (value._view.peek() if type(value) is GradArray else value)
-    )
-
-
-def _owns(value: Any, g: Any) -> bool:
-    """Whether `value` is a buffer of its own: neither `g`, nor a view of what somebody else has."""
-    if type(value) is backend.NDARRAY:
-        return value is not g and value.flags.writeable and backend.sole_view(value)
-    if type(value) is Deferred:
-        return False
-    return (
-        value is not g
-        and getattr(value, "base", None) is None
-        and not backend.is_scalar(value)
-        and bool(getattr(getattr(value, "flags", None), "writeable", True))
-    )

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import backend
+from . import backend, ownership
 from .array import GradArray, leaf, unwrap
-from .backward import Backward, _plain, collect, depending, freed
+from .backward import Backward
 from .conform import conform, spread
+from .cotangents import plain_of
 from .deferred import settled
 from .general import conjugate, is_complex
 from .node import Leaf, Node, position
 from .op import Op, verify
+from .order import collect, depending, freed
 
 MANY = 8  # tangents from which one reverse rule for all is cheaper than a forward rule for each
 
@@ -57,7 +59,7 @@ class Forward:
         """The tangents of `outputs`, None where they are zero; `order` is ascending."""
         tangents = self.tangents = dict(seeds)
         for tangent in seeds.values():
-            self.like = _plain(tangent)
+            self.like = plain_of(tangent)
         self.there = backend.on_device(self.like)
         if self.batch:
             self.count = backend.describe(self.like)[0][0]
@@ -173,10 +175,10 @@ class Forward:
             return value
         if self.there:
             return backend.masked(tangent, value)
-        if not backend.finite(_plain(value)):
+        if not backend.finite(plain_of(value)):
             value = backend.masked(tangent, value)
-            if op.holomorphic and not backend.finite(_plain(tangent)):
-                ones = backend.zeros(self.like, *backend.describe(_plain(tangent))) + 1
+            if op.holomorphic and not backend.finite(plain_of(tangent)):
+                ones = backend.zeros(self.like, *backend.describe(plain_of(tangent))) + 1
                 value = backend.masked(rule(ones, tuple(map(unwrap, kept)), parent), value)
         return value
 
@@ -262,4 +264,4 @@ def _shares(result: Any, tangent: Any) -> bool:
         ours, theirs = result._view, tangent._view
         if ours is not None and theirs is not None and ours.root is theirs.root:
             return True
-    return backend.is_view(_plain(result), _plain(tangent))
+    return ownership.is_view(plain_of(result), plain_of(tangent))

@@ -13,10 +13,12 @@ from typing import Any
 
 from ..errors import OperandMutated
 from ..table import Rule, rule_parameters
-from . import backend
+from . import backend, fingerprints
 from .array import handle_of
-from .deferred import ask_later, lazily, masked
+from .deferred import lazily
+from .deferring import masked
 from .node import Node, recorded_at
+from .questions import ask_later
 
 Pull = Callable[[Any, tuple[Any, ...], Any], Any]
 
@@ -45,8 +47,8 @@ def verify(node: Node, kept: tuple[Any, ...], later: bool = False) -> None:
 
     for array, digest, whole in kept[node.op.width :]:
         if later and type(digest) is not int:
-            ask_later(backend.differ(array, digest, whole), error)
-        elif backend.changed(array, digest, whole):
+            ask_later(fingerprints.differ(array, digest, whole), error)
+        elif fingerprints.changed(array, digest, whole):
             raise error()
 
 

@@ -15,9 +15,12 @@ from . import backend, modes
 from .array import GradArray, current, handle_of, storage, unwrap
 from .conform import cast, expand, unbroadcast
 from .deferred import settle_handle
+from .keeping import parameter
+from .listeners import note
 from .node import Leaf, Node
 from .op import Op
-from .record import assign, at, note, parameter, plain_out
+from .refusals import at, plain_out
+from .results import assign
 from .views import link, region, replace, view_of, write
 
 _MODE = modes.MODE.get

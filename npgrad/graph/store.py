@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..errors import DTypeMismatch, NotDifferentiable, ShapeMismatch
-from . import backend
+from . import backend, placing
 from .array import GradArray, current, leaf_node, unwrap
-from .backward import Backward, collect
+from .backward import Backward
 from .conform import cast
 from .node import Leaf, Node, recorded_at
+from .order import collect
 
 
 class GradStore(Mapping[GradArray, Any]):
@@ -143,7 +144,7 @@ def cotangent_for(node: Node, cotangent: Any, what: str, value: Any) -> Any:
     if not backend.is_array(unwrap(cotangent)) and not backend.is_scalar(cotangent):
         cotangent = backend.asarray(cotangent)
     shape, dtype = backend.describe(unwrap(cotangent))
-    backend.check_placed(what, "cotangent", unwrap(cotangent), value)
+    placing.check_placed(what, "cotangent", unwrap(cotangent), value)
     if dtype.kind not in "fciub" or (dtype.kind == "c" and node.dtype.kind != "c"):
         raise DTypeMismatch(
             f"npgrad: a cotangent of {dtype} for a value of {node.dtype}.{recorded_at(node)}"
@@ -153,7 +154,7 @@ def cotangent_for(node: Node, cotangent: Any, what: str, value: Any) -> Any:
             f"npgrad: the cotangent has shape {shape}, the value has {node.shape}."
             f"{recorded_at(node)}"
         )
-    cotangent = backend.placed(cotangent, value)
+    cotangent = placing.placed(cotangent, value)
     if dtype != node.dtype or not hasattr(cotangent, "dtype"):
         return (
             cotangent.astype(node.dtype)

@@ -25,7 +25,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import InPlaceError
-from . import backend
+from . import backend, ownership
 from .array import GradArray, storage
 from .deferred import LAZY, lazily, settle_handle
 from .node import Leaf, Node, recorded_at
@@ -46,7 +46,7 @@ class Root:
 
     def own(self) -> None:
         """Make sure that writing to the storage changes nothing that somebody else holds."""
-        if self.exported is None and not backend.exclusive(self):
+        if self.exported is None and not ownership.exclusive(self):
             self.array = backend.snapshot(self.array)
 
     def advance(self, node: Node | None) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 
 from npgrad.errors import OutOfRange
 from npgrad.graph import backend
-from npgrad.graph.deferred import ask_later
+from npgrad.graph.questions import ask_later
 from npgrad.implementations import device_kernel
 from npgrad.kernels import batch_norm as batch_host
 from npgrad.kernels import conv2d as conv_host

@@ -13,7 +13,7 @@ import numpy as np
 from npgrad.errors import OutOfRange
 from npgrad.graph import backend
 from npgrad.graph.array import GradArray
-from npgrad.graph.deferred import answer
+from npgrad.graph.questions import answer
 from npgrad.kernels import log_softmax as log_kernels
 from npgrad.kernels import softmax as kernels
 from npgrad.nn import _device

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from npgrad.errors import NoDerivative
-from npgrad.graph.record import wrapped
+from npgrad.graph.results import wrapped
 from npgrad.rules.indexing import as_array
 from npgrad.table import composed, linear, reverse
 

@@ -29,7 +29,8 @@ import numpy as np
 
 from npgrad.graph import backend
 from npgrad.graph.conform import unbroadcast
-from npgrad.graph.deferred import Deferred, named
+from npgrad.graph.deferred import Deferred
+from npgrad.graph.deferring import named
 from npgrad.implementations import one_pass
 from npgrad.primitives import primitive
 from npgrad.table import elementwise, reverse

@@ -13,7 +13,7 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from npgrad.errors import InPlaceError
 from npgrad.graph.array import GradArray, unwrap
-from npgrad.graph.record import plain_out, user_frame
+from npgrad.graph.refusals import plain_out, user_frame
 from npgrad.graph.regions import add_at, copyto, may_repeat, setitem
 from npgrad.graph.views import view_of
 from npgrad.table import function_name, ufunc_methods, writes

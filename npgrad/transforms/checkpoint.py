@@ -28,9 +28,10 @@ import numpy as np
 from ..errors import InPlaceError, RuleError
 from ..graph import backend, modes
 from ..graph.array import GradArray, current, leaf, unwrap
-from ..graph.backward import Backward, collect
+from ..graph.backward import Backward
 from ..graph.forward import Forward
 from ..graph.node import Node, next_id
+from ..graph.order import collect
 from ..graph.record import call
 from ..table import Rule
 from .calls import Call, parts_of

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InPlaceError, RuleError
-from ..graph import backend
+from ..graph import backend, fingerprints, ownership
 from ..graph.array import GradArray
 from ..graph.record import call
 from ..table import Rule
@@ -176,10 +176,10 @@ class Primitive:
     def _run(self, arrays: Any, record: Call) -> Any:
         """The function on plain arrays, which it must leave as they are."""
         args, kwargs = record.filled(arrays)
-        before = [backend.fingerprint(a, False) if is_solid(a) else None for a in arrays]
+        before = [fingerprints.fingerprint(a, False) if is_solid(a) else None for a in arrays]
         result = unwrapped(self.fun, *args, **kwargs)
         for array, digest, key in zip(arrays, before, record.owners, strict=True):
-            if digest is not None and backend.changed(array, digest, False):
+            if digest is not None and fingerprints.changed(array, digest, False):
                 raise InPlaceError(
                     f"npgrad: {self._rule.name} changed its {name_argument(key)} in place; a "
                     "primitive must leave its arguments as they are. Copy it first, and return the "
@@ -221,7 +221,7 @@ def _shares(part: Any, array: Any) -> bool:
     """Whether two arrays may share memory, by their bounds: at worst a copy too many."""
     if isinstance(part, np.ndarray) and isinstance(array, np.ndarray):
         return np.may_share_memory(part, array)
-    return part is array or backend.is_view(part, array)
+    return part is array or ownership.is_view(part, array)
 
 
 def primitive(fun: Callable[..., Any]) -> Primitive:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..graph import backend
+from ..graph import backend, fingerprints
 from ..graph.node import Leaf, Node
 
 SAMPLES = 64  # entries of a kept array of floats; two random masks agree on them once in 2**64
@@ -58,7 +58,7 @@ def _gather(kept: Any, exact: list[Any], floats: list[Any]) -> None:
             flat = kept.reshape(-1) if kept.flags.c_contiguous else kept.flat
             floats.append(flat[:: kept.size // SAMPLES or 1])
         elif not kept.dtype.hasobject:
-            exact.append((kept.shape, backend.fingerprint(kept)))
+            exact.append((kept.shape, fingerprints.fingerprint(kept)))
     elif kind is float or kind is complex or (kind in backend.GENERIC and kept.dtype.kind in "fc"):
         floats.append(np.asarray(kept).reshape(1))
     elif kind is tuple or kind is list:

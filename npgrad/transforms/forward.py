@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..errors import DTypeMismatch, ShapeMismatch
-from ..graph import backend
+from ..graph import backend, placing
 from ..graph.array import GradArray, current, unwrap
-from ..graph.backward import collect, depending
 from ..graph.forward import Forward
 from ..graph.node import Node, outside
+from ..graph.order import collect, depending
 from .grad import Held, output_parts, prepare
 from .run import Function, Run
 from .trees import is_single, same_structure
@@ -96,8 +96,8 @@ def tangent_for(node: Node, tangent: Any, position: int, like: Any) -> Any:
         raise ShapeMismatch(
             f"npgrad: tangent {position} has shape {shape}, its argument has {node.shape}"
         )
-    backend.check_placed("jvp", f"tangent {position}", unwrap(tangent), like)
-    tangent = backend.placed(tangent, like)
+    placing.check_placed("jvp", f"tangent {position}", unwrap(tangent), like)
+    tangent = placing.placed(tangent, like)
     if dtype == node.dtype and hasattr(tangent, "dtype"):
         return tangent
     return tangent.astype(node.dtype) if hasattr(tangent, "astype") else node.dtype.type(tangent)

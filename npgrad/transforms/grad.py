@@ -11,8 +11,8 @@ from typing import Any
 from ..errors import DTypeMismatch, NotDifferentiable, ShapeMismatch
 from ..graph import backend
 from ..graph.array import GradArray, current
-from ..graph.backward import collect
 from ..graph.node import Node, outside, recorded_at
+from ..graph.order import collect
 from ..graph.store import cotangent_for
 from .run import Argnums, Function, Run, argnums_of
 from .trees import flatten, is_single, same_structure

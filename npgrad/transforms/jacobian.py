@@ -15,8 +15,8 @@ import numpy as np
 from ..errors import NotDifferentiable
 from ..graph import backend
 from ..graph.array import GradArray, current
-from ..graph.backward import collect, depending
 from ..graph.node import outside
+from ..graph.order import collect, depending
 from .forward import sweep
 from .grad import Derived, grad, refuse_whole
 from .run import Argnums, Function, Run

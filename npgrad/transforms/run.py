@@ -9,9 +9,10 @@ from typing import Any
 
 from ..errors import GradientLost
 from ..graph.array import GradArray
-from ..graph.backward import Backward, collect, depending
+from ..graph.backward import Backward
 from ..graph.modes import MODE, change
 from ..graph.node import Node, next_id, outside
+from ..graph.order import collect, depending
 from .trees import Argument
 from .values import value
 

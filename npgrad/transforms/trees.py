@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..errors import NotDifferentiable, OperandMutated
-from ..graph import backend
+from ..graph import backend, fingerprints
 from ..graph.array import GradArray, current, leaf, leaf_node, unwrap
 from ..graph.deferred import LAZY
 from ..graph.modes import MODE
@@ -232,7 +232,7 @@ class Argument:
         if not backend.on_device(value):  # to compare would wait for the device
             mode = MODE.get()
             whole = mode is not None and mode.checked
-            self.guards.append((name, value, backend.fingerprint(value, whole), whole))
+            self.guards.append((name, value, fingerprints.fingerprint(value, whole), whole))
 
     def check(self, f: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
         """Raise if `f` changed the caller's array, or a leaf that it knows by another name."""
@@ -247,10 +247,10 @@ class Argument:
                 continue
             else:
                 held = view.root.array
-            if copied and not backend.same(array, held):
+            if copied and not fingerprints.same(array, held):
                 raise OperandMutated(_CHANGED.format(name=name))
         for name, array, digest, whole in self.guards:
-            if backend.changed(array, digest, whole):
+            if fingerprints.changed(array, digest, whole):
                 raise OperandMutated(_CHANGED.format(name=name))
 
     def collect(self, gradients: dict[int, tuple[Node, Any]], record: bool) -> Any:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from npgrad.errors import GradientLost, NoDerivative
-from npgrad.graph import backend
+from npgrad.graph import backend, ownership
 from npgrad.graph.array import GradArray, lost, plain, recorded, storage, unwrap
 from npgrad.graph.modes import WRAPPED as ACTIVE
 from npgrad.graph.stacking import has_recorded, stacked
@@ -124,7 +124,7 @@ def _converted(function: Any, a: Any, args: tuple[Any, ...], kwargs: dict[str, A
             raise GradientLost(lost(a, f"an array of {made.dtype}"))
         return made
     shape = (1,) * (least - made.ndim) + made.shape
-    same = made is plain or (backend.is_view(made, plain) and not backend.is_scalar(plain))
+    same = made is plain or (ownership.is_view(made, plain) and not backend.is_scalar(plain))
     made = a if same else adopted(a, made.reshape(a.shape))
     return made if made.shape == shape else made.reshape(shape)
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from npgrad.cuda.deferred import Evaluator
 from npgrad.cuda.fuse import Chain
-from npgrad.graph import backend, deferred
+from npgrad.graph import backend, deferred, deferring
 from tests.fake_device import DeviceArray, to_device, to_host
 
 PLAIN = (
@@ -93,14 +93,14 @@ def device(evaluator: Evaluator | None) -> Iterator[Any]:
     backend.on_device, backend.library = there, of  # type: ignore[assignment]
     backend.foreign_type = stranger  # type: ignore[assignment]
     deferred.use(lambda: evaluator)
-    deferred._RESOLVED.clear()
+    deferring._RESOLVED.clear()
     try:
         yield evaluator
     finally:
         backend.on_device, backend.library = on_device, library
         backend.foreign_type = foreign
         deferred.use(load)  # type: ignore[arg-type]
-        deferred._RESOLVED.clear()
+        deferring._RESOLVED.clear()
 
 
 __all__ = ["DeviceArray", "Interpreted", "Library", "device", "to_device", "to_host"]

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import npgrad
-from npgrad.graph import backend, deferred
+from npgrad.graph import backend, deferred, questions
 
 PLAIN = (np, type)  # in a tuple: `npgrad.wrap`, which runs functions of this package, overlooks it
 
@@ -223,8 +223,8 @@ def test_other_shapes_and_numbers_are_other_graphs(device: Any) -> None:
 
 def test_what_is_asked_at_the_end_of_a_sweep_is_asked_after_each_replay(device: Any) -> None:
     def checked(x: Any) -> Any:
-        deferred.ask_later((x < 0).any(), lambda: IndexError("negative"))
-        deferred.answer()
+        questions.ask_later((x < 0).any(), lambda: IndexError("negative"))
+        questions.answer()
         return x * 2
 
     replayed = npgrad.cuda.captured(checked)

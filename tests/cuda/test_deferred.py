@@ -14,7 +14,7 @@ import pytest
 
 import npgrad
 from npgrad.errors import OperandMutated
-from npgrad.graph import deferred
+from npgrad.graph import deferred, questions
 from npgrad.graph.deferred import Deferred, lazily, settled
 from tests.samples import elementwise, piecewise
 from tests.samples.core import Sample
@@ -204,11 +204,11 @@ def test_what_is_asked_later_is_raised_at_the_end_of_the_sweep(fused: Interprete
     with pytest.raises(OperandMutated, match=r"np\.multiply was changed"):
         npgrad.grad(f)(to_device(np.ones(3000)))
     npgrad.grad(lambda x: np.sum(x * w))(to_device(np.ones(3000)))  # nothing is left behind
-    deferred.ask_later(to_device(np.array([False])), AssertionError)
-    deferred.ask_later(to_device(np.array([1])), lambda: ValueError("this one"))
+    questions.ask_later(to_device(np.array([False])), AssertionError)
+    questions.ask_later(to_device(np.array([1])), lambda: ValueError("this one"))
     with pytest.raises(ValueError, match="this one"):
         npgrad.grad(lambda x: np.sum(x * 2.0))(to_device(X))
-    deferred.answer()
+    questions.answer()
 
 
 def test_second_order(fused: Interpreted) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 import npgrad
 from npgrad.cuda import launch
-from npgrad.graph import backend
+from npgrad.graph import backend, placing
 
 
 class Machine:
@@ -121,7 +121,7 @@ def test_arrays_of_two_devices_are_refused_by_both_names(machine: Machine) -> No
     with pytest.raises(TypeError, match=r"float32\[4\] on device 0 .* float64\[2, 3\] on device 1"):
         launch.backend_of(first).run(PROGRAM, (1,), first, second, 4)
     assert ("launch", 0) not in machine.done
-    backend.refuse_devices("f", (first, first, 3.0, np.ones(2)))
+    placing.refuse_devices("f", (first, first, 3.0, np.ones(2)))
 
 
 def test_one_device_asks_nothing(monkeypatch: Any) -> None:

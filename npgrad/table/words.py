@@ -1,198 +1,17 @@
-"""The one table: NumPy function -> what is decided for it, and the words that declare a decision.
-
-A function is decided exactly once. The words:
-
-============  ====================================================================================
-elementwise   a ufunc of one output; one rule an input, used as JVP and VJP
-linear        linear in its array arguments; the JVP is the function itself, `transpose` is the VJP
-bilinear      linear in each of two arguments
-reverse       a VJP for each array argument, and (optionally) a JVP
-composed      differentiated through other decided functions (NumPy's own body, or one given)
-writes        changes its first argument in place
-constant      integers, booleans, shapes, text: no gradient is due
-flat          inexact but piecewise constant: the gradient is zero
-fresh         makes a new buffer, constant whatever it was given (a flat one)
-refused       has no derivative here; the reason is part of the error
-============  ====================================================================================
-
-What a rule function names, it gets; what no rule names is not kept. The names:
-
-* ``g`` -- cotangent or tangent, always first. ``y`` -- the output.
-* NumPy's own parameter names: an array parameter gives its array, any other its value.
-* ``shape``, ``dtype`` -- of the argument that the rule differentiates (no array is kept for these).
-
-The table knows nothing of graphs or arrays; the graph compiles a `Rule` when it first meets it.
-"""
+"""The decisions, and the words that declare one (the package's docstring lists the words)."""
 
 from __future__ import annotations
 
 import inspect
-import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-__all__ = [
-    "Rule",
-    "all_rules",
-    "bilinear",
-    "composed",
-    "computed_by",
-    "constant",
-    "elementwise",
-    "flat",
-    "fresh",
-    "linear",
-    "lookup",
-    "of_two",
-    "refused",
-    "reverse",
-    "rule_parameters",
-    "writes",
-]
-
-Function = Callable[..., Any]
-Rules = Mapping[str, Function | None]
-
-
-class Rule:
-    """One decision of the table; see the declaring words for what each field means."""
-
-    __slots__ = (
-        "_arrays",
-        "_jvps",
-        "_resolved",
-        "_signature",
-        "_vjps",
-        "batched",
-        "body",
-        "both",
-        "by_entry",
-        "compiled",
-        "fresh",
-        "fun",
-        "holomorphic",
-        "ignores",
-        "in_place",
-        "kind",
-        "name",
-        "pair",
-        "pointwise",
-        "reason",
-        "risky",
-        "run",
-        "verdict",
-        "view",
-    )
-
-    def __init__(
-        self,
-        kind: str,
-        fun: Any,
-        *,
-        name: str | None = None,
-        signature: inspect.Signature | Callable[[], inspect.Signature] | None = None,
-        vjps: Function | Rules | None = None,
-        jvps: Function | Rules | None = None,
-        body: Function | None = None,
-        reason: str = "",
-        ignores: tuple[str, ...] = (),
-        holomorphic: bool = True,
-        batched: bool = False,
-        view: bool = False,
-        risky: bool = False,
-    ) -> None:
-        self.kind = kind
-        self.fun = fun
-        self.name = name or function_name(fun)
-        self._signature: Any = signature
-        self._vjps: Any = vjps
-        self._jvps: Any = jvps
-        self._arrays: tuple[str, ...] = ()
-        self._resolved = False
-        self.body = body
-        self.reason = reason
-        self.ignores = ignores
-        self.holomorphic = holomorphic
-        self.batched = batched
-        self.view = view
-        self.risky = risky
-        self.in_place: dict[str, tuple[Any, str] | None] = {}
-        self.both: Function | None = None  # see `elementwise`
-        self.run: Function | None = None  # see `computed_by`
-        self.verdict = False  # its True says that two arrays are equal
-        self.pair: Rule | None = None  # see `of_two`
-        self.pointwise = False  # of one array elementwise, though no ufunc: see `pointwise`
-        self.by_entry = False  # entry by entry, as ufuncs are: see `graph.blocks`
-        self.fresh = False  # makes a new buffer: constant whatever it was given
-        self.compiled: Any = None  # filled by the graph on first use
-
-    def __repr__(self) -> str:
-        return f"<{self.kind} {self.name}>"
-
-    def _resolve(self) -> None:
-        """Read signatures when they are first asked for: reading all takes as long as importing."""
-        if self._resolved:
-            return
-        if callable(self._signature):
-            self._signature = self._signature()
-        self._vjps = _by_name(self._vjps, self._signature)
-        self._jvps = _by_name(self._jvps, self._signature)
-        self._arrays = tuple(dict.fromkeys((*self._vjps, *self._jvps)))
-        self._resolved = True
-        _check(self)
-
-    @property
-    def signature(self) -> inspect.Signature | None:
-        """The parameters, in NumPy's order; None for what is not differentiated by a rule."""
-        self._resolve()
-        return self._signature  # type: ignore[no-any-return]
-
-    @property
-    def vjps(self) -> dict[str, Function | None]:
-        """VJP rules by array parameter."""
-        self._resolve()
-        return self._vjps  # type: ignore[no-any-return]
-
-    @vjps.setter
-    def vjps(self, rules: Rules) -> None:
-        self._resolve()
-        self._vjps = dict(rules)
-
-    @property
-    def jvps(self) -> dict[str, Function | None]:
-        """JVP rules by array parameter."""
-        self._resolve()
-        return self._jvps  # type: ignore[no-any-return]
-
-    @jvps.setter
-    def jvps(self, rules: Rules) -> None:
-        self._resolve()
-        self._jvps = dict(rules)
-
-    @property
-    def arrays(self) -> tuple[str, ...]:
-        """The array parameters, a sequence of arrays with a star in front."""
-        self._resolve()
-        return self._arrays
-
+from .rule import Function, Rule, Rules
 
 _TABLE: dict[Any, Rule] = {}
 _late: list[Callable[[Any], bool]] = []  # loaders asked about a function that nobody decided yet
-
-
-def function_name(fun: Any) -> str:
-    """The name people use for `fun`: ``np.sum``, ``np.linalg.norm``, ``scipy.special.erf``."""
-    name = getattr(fun, "__name__", repr(fun))
-    if isinstance(fun, np.ufunc):
-        if getattr(np, name, None) is fun:
-            return f"np.{name}"
-        special = sys.modules.get("scipy.special")
-        return f"scipy.special.{name}" if getattr(special, name, None) is fun else name
-    module = getattr(fun, "__module__", None) or "numpy"
-    module = "np" + module[len("numpy") :] if module.split(".")[0] == "numpy" else module
-    return f"{module}.{name}"
 
 
 def _signature(fun: Any, text: str | None) -> inspect.Signature:
@@ -231,31 +50,6 @@ def on_missing(loader: Callable[[Any], bool]) -> Callable[[Any], bool]:
 def all_rules() -> Iterator[Rule]:
     """Every decision, in the order of declaration."""
     return iter(_TABLE.values())
-
-
-def rule_parameters(function: Function) -> tuple[str, ...]:
-    """The names that a rule function asks for, ``g`` left out."""
-    code = getattr(function, "__code__", None)
-    if code is None or code.co_flags & 0x0C:  # *args or **kwargs
-        names = tuple(inspect.signature(function).parameters)
-    else:
-        names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    if not names or names[0] != "g":
-        raise TypeError(f"a rule takes g first, got {names} ({function!r})")
-    return names[1:]
-
-
-def _check(rule: Rule) -> None:
-    """Every name that a rule function asks for must exist in NumPy's signature."""
-    parameters = rule.signature.parameters if rule.signature else {}
-    known = {"y", "shape", "dtype", *parameters}
-    for function in (*rule.vjps.values(), *rule.jvps.values()):
-        unknown = set(rule_parameters(function)) - known if function is not None else set()
-        if unknown:
-            raise TypeError(f"a rule of {rule.name} asks for unknown names {sorted(unknown)}")
-    for name in rule.arrays:
-        if name.lstrip("*") not in parameters:
-            raise TypeError(f"{rule.name} has no parameter {name!r}")
 
 
 def elementwise(
@@ -315,16 +109,6 @@ def _positional(names: tuple[str, ...]) -> inspect.Signature:
     """A ufunc's inputs."""
     kind = inspect.Parameter.POSITIONAL_ONLY
     return inspect.Signature([inspect.Parameter(name, kind) for name in names])
-
-
-def _by_name(given: Any, signature: inspect.Signature | None) -> dict[str, Any]:
-    """Rules by array parameter; one function alone belongs to the first parameter."""
-    if given is None:
-        return {}
-    if isinstance(given, Mapping):
-        return dict(given)
-    assert signature is not None
-    return {next(iter(signature.parameters)): given}
 
 
 def linear(

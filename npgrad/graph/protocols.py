@@ -1,0 +1,223 @@
+"""NumPy's two protocols: ``np.f(x)``, and operators of foreign arrays, arrive here."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from .. import table
+from ..errors import InPlaceError, NoDerivative
+from . import backend, modes, placing
+from .array import GradArray, current, handle_of, storage, unwrap
+from .general import General
+from .record import call, compiled, decided, elementwise, general, product
+from .refusals import at, plain_out
+from .regions import copyto
+from .results import assign, wrapped
+from .stacking import has_recorded, stacked
+from .written_out import BINARY_TEXT, OPS, one_input, space_of
+
+_MODE = modes.MODE.get
+_frame = sys._getframe
+PLAIN = backend.PLAIN
+Method = Callable[..., Any]
+
+
+def operand(value: Any) -> Any:
+    """`value` as the other operand of an operator; NotImplemented leaves it to the other side."""
+    kind = type(value)
+    if kind is GradArray or kind in PLAIN:
+        return value
+    if kind is list or kind is tuple:
+        return stacked(value) if has_recorded(value) else backend.asarray(value)
+    if backend.foreign(value):
+        return NotImplemented
+    return value
+
+
+def _make_call(ufunc: Any, op: Any) -> Method:
+    """``ufunc(x1, x2)`` as ``__array_ufunc__`` calls it; the frame is the caller's caller's."""
+
+    def slowly(x1: Any, x2: Any, frame: Any) -> Any:
+        return _any_ufunc(ufunc, "__call__", (x1, x2), {}, frame)
+
+    text = BINARY_TEXT.format(
+        name="call_two",
+        arguments="x1, x2",
+        slow="x1, x2, frame(2)",
+        compute="ufunc(a, b)",
+    ).replace("frame(1)", "frame(2)")
+    space = space_of(ufunc, op, slowly)
+    exec(text, space)
+    return space["call_two"]  # type: ignore[no-any-return]
+
+
+_CALLS: dict[Any, Method] = {}  # ufunc of two inputs -> `BINARY_TEXT` made for it
+
+
+def array_ufunc(self: GradArray, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    """NumPy's protocol for ufuncs."""
+    op = OPS.get(ufunc)
+    if op is not None and not kwargs and method == "__call__" and _MODE() is None:
+        if type(op) is General:
+            if len(inputs) == 2:
+                return product(op, inputs[0], inputs[1], _frame(1))
+            return general(op, inputs, kwargs, _frame(1))
+        if len(inputs) == 1:
+            view = None
+            if self._view is None:
+                array, node = self._array, self._node
+            else:
+                array, node, view = self._view.operand(self)
+            result = ufunc(array)
+            if node is None:
+                return handle_of(result, None)
+            return one_input(op.variants[1], result, array, node, view, _frame(1))
+        if len(inputs) == 2:
+            two = _CALLS.get(ufunc)
+            if two is None:
+                two = _CALLS[ufunc] = _make_call(ufunc, op)
+            return two(inputs[0], inputs[1])  # quicker than two(*inputs)
+    return _any_ufunc(ufunc, method, inputs, kwargs, _frame(1))
+
+
+def _any_ufunc(
+    ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any], frame: Any
+) -> Any:
+    """`array_ufunc` for every case."""
+    values: list[Any] = []
+    parents: list[Any] = []
+    for value in inputs:
+        value = operand(value)
+        if value is NotImplemented:
+            return NotImplemented
+        array, node = current(value) if type(value) is GradArray else (value, None)
+        values.append(array)
+        parents.append(node)
+    if method != "__call__":
+        return _ufunc_method(ufunc, method, inputs, kwargs, frame)
+    rule = decided(ufunc)
+    if rule.kind in ("bilinear", "reverse"):
+        OPS[ufunc] = compiled(rule)
+    if rule.kind != "elementwise":
+        return _other_ufunc(rule, inputs, kwargs, frame)
+    op = compiled(rule)
+    if not op.missing:
+        OPS[ufunc] = op
+    if not kwargs:
+        try:
+            result = ufunc(*values)
+        except TypeError:
+            placing.refuse_mixed(op.name, values)
+            raise
+        return elementwise(op, result, values, parents, frame)
+    return _with_keywords(op, ufunc, inputs, values, parents, kwargs, frame)
+
+
+def _other_ufunc(rule: table.Rule, inputs: Any, kwargs: dict[str, Any], frame: Any) -> Any:
+    """A ufunc that is constant, flat, refused, or has several outputs or a signature."""
+    out = kwargs.pop("out", None)
+    if type(out) is tuple and len(out) == 1:
+        (out,) = out
+    if rule.kind == "reverse" and rule.fun.nout == 1 and rule.fun.signature is None:
+        where = kwargs.pop("where", True)
+        if where is not True:
+            made = call(rule, inputs, kwargs, frame)
+            out = (
+                GradArray(backend.zeros(storage(made), made.shape, made.dtype), None)
+                if out is None
+                else out
+            )
+            if type(out) is not GradArray:
+                raise InPlaceError(plain_out(rule.name, frame))
+            copyto(out, made, unwrap(where), frame, rule.name)
+            return out
+    if out is None:
+        return call(rule, inputs, kwargs, frame)
+    if type(out) is not tuple:
+        return call(rule, inputs, {**kwargs, "out": out}, frame)
+    results = call(rule, inputs, kwargs, frame)
+    return tuple(
+        made if place is None else assign(place, made, rule.name, frame)
+        for place, made in zip(out, results, strict=True)
+    )
+
+
+def _with_keywords(
+    op: Any,
+    ufunc: Any,
+    inputs: tuple[Any, ...],
+    values: list[Any],
+    parents: list[Any],
+    kwargs: dict[str, Any],
+    frame: Any,
+) -> Any:
+    """``out=``, ``where=``, ``dtype=`` of an elementwise ufunc."""
+    out = kwargs.pop("out", None)
+    if type(out) is tuple:
+        (out,) = out
+    where = kwargs.pop("where", True)
+    dtype = kwargs.pop("dtype", None)
+    if kwargs.get("sig") is not None or kwargs.get("signature") is not None:
+        raise NoDerivative(f"npgrad: {op.name} with signature= is not recorded (at {at(frame)})")
+    if out is not None and type(out) is not GradArray and any(p is not None for p in parents):
+        raise InPlaceError(plain_out(op.name, frame))
+    if dtype is not None:
+        backend.check_dtype(ufunc, values, dtype, kwargs.get("casting", "same_kind"))
+        inputs = tuple([_as_dtype(value, dtype) for value in inputs])
+        values = [current(v)[0] if type(v) is GradArray else v for v in inputs]
+        parents = [current(v)[1] if type(v) is GradArray else None for v in inputs]
+    if where is True:
+        made: Any = elementwise(op, ufunc(*values, **kwargs), values, parents, frame)
+        if type(out) is GradArray and made.shape != out.shape:
+            made = backend.widened(made, out.shape)
+        return made if out is None else assign(out, made, op.name, frame)
+    where = unwrap(where)
+    result = ufunc(*values, where=where, out=None, **kwargs)  # out=None: NumPy does not warn
+    result = backend.asarray(result)
+    backend.copyto(result, 0, backend.broadcast(~backend.asarray(where), result.shape))
+    made = elementwise(op, result, values, parents, frame)
+    if out is None:
+        out = GradArray(backend.zeros(result, result.shape, result.dtype), None)
+    if type(out) is not GradArray:
+        backend.copyto(out, result, where)
+        return out
+    copyto(out, made, where, frame, op.name)
+    return out
+
+
+def _as_dtype(value: Any, dtype: Any) -> Any:
+    if type(value) is GradArray:
+        return value.astype(dtype)
+    return backend.asarray(value).astype(dtype)
+
+
+def _ufunc_method(
+    ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any], frame: Any
+) -> Any:
+    """``np.add.reduce``, ``.accumulate``, ``.reduceat``, ``.outer``, ``.at``."""
+    body = table.ufunc_methods.get(method)
+    if body is None:
+        raise NoDerivative(f"npgrad: {table.function_name(ufunc)}.{method} is not recorded")
+    out = kwargs.pop("out", None)
+    if type(out) is tuple:
+        (out,) = out
+    if method == "at" and type(inputs[0]) is not GradArray:
+        raise InPlaceError(plain_out(f"{table.function_name(ufunc)}.at", frame))
+    made = body(ufunc, *inputs, **kwargs)
+    return made if out is None else assign(out, made, table.function_name(ufunc), frame)
+
+
+def array_function(
+    self: GradArray, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """NumPy's protocol for everything that is not a ufunc."""
+    for kind in types:
+        if kind is not GradArray and backend.foreign_type(kind):
+            return NotImplemented
+    if func in backend.MAKERS and backend.on_device(storage(self)) and not has_recorded(args):
+        return wrapped(func(*args, like=storage(self), **kwargs))  # called with ``like=self``
+    rule = table.lookup(func)
+    frame = modes.users(_frame(1))
+    return call(decided(func) if rule is None else rule, args, kwargs, frame)

@@ -1,0 +1,72 @@
+"""What a recording refuses, by name and with the user's line and the remedy."""
+
+from __future__ import annotations
+
+import sys
+from types import FrameType
+from typing import Any
+
+from ..errors import NoDerivative
+from . import modes
+from .general import General
+
+_frame = sys._getframe
+
+
+def user_frame() -> FrameType:
+    """The innermost running frame that is not npgrad's own."""
+    return modes.users(_frame(1))  # type: ignore[no-any-return]
+
+
+def at(frame: FrameType) -> str:
+    """``file.py:12`` of a running frame."""
+    return f"{frame.f_code.co_filename.rpartition('/')[2]}:{frame.f_lineno}"
+
+
+def no_rule(op: Any, missing: int, frame: FrameType) -> str:
+    """The message for an elementwise function whose input `missing` (a bit) has no rule."""
+    name = tuple(op.rule.signature.parameters)[(missing & -missing).bit_length() - 1]
+    return (
+        f"npgrad: {op.name} has no derivative with respect to {name!r}. "
+        f"Recorded at {at(frame)}. To treat it as a constant, pass npgrad.value of it."
+    )
+
+
+def refuse_parameter(op: Any, name: str, frame: FrameType) -> None:
+    """A recorded value in a place that has no derivative."""
+    raise NoDerivative(
+        f"npgrad: {op.name} has no derivative with respect to {name!r}. Recorded at {at(frame)}. "
+        f"To treat it as a constant: {name}=npgrad.value({name})."
+    )
+
+
+def check_parameters(
+    op: General, values: list[Any], recorded: tuple[bool, ...], frame: FrameType
+) -> None:
+    """Refuse by name what no rule handles."""
+    for i in op.strict:
+        if values[i] is not op.defaults[i] and not _same(values[i], op.defaults[i]):
+            raise NoDerivative(
+                f"npgrad: {op.name} has no derivative rule for {op.names[i]}={values[i]!r}. "
+                f"Recorded at {at(frame)}. Leave it out, or compute with npgrad.value."
+            )
+    for flag, back, name in zip(recorded, op.backs, op.order, strict=True):
+        if flag and back is None:
+            raise NoDerivative(
+                f"npgrad: {op.name} has no derivative with respect to {name.lstrip('*')!r}. "
+                f"Recorded at {at(frame)}. To treat it as a constant, pass npgrad.value of it."
+            )
+
+
+def _same(a: Any, b: Any) -> bool:
+    return type(a) is type(b) and isinstance(a, (bool, int, str, float)) and a == b
+
+
+def plain_out(name: str, frame: FrameType) -> str:
+    """The message for a plain array as ``out=`` or left of ``+=``."""
+    return (
+        f"npgrad: {name} would write a recorded value into a plain array (out=, or the left side "
+        f"of an augmented assignment), and lose its gradient. Recorded at {at(frame)}. Instead: "
+        "y = y + x for y += x; np.zeros_like(x) or np.zeros(shape, like=x) for the buffer; or "
+        "npgrad.wrap(f), under which such buffers record."
+    )
