@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from npgrad.errors import GradientLost
 from npgrad.graph.array import GradArray, unwrap
 from npgrad.graph.stacking import has_recorded
+from npgrad.transforms.custom import primitive
 from npgrad.wrapping.lists import Maker, vector
 
 _OF_SEQUENCES = frozenset({"fsum", "prod", "dist", "sumprod"})
@@ -35,10 +37,11 @@ def _recording(module: types.ModuleType) -> types.ModuleType:
         if hasattr(module, name):
             made.__dict__[name] = _dispatched(getattr(module, name), getattr(np, ufunc), complexes)
     special = {
-        "log": _log, "fsum": np.sum, "prod": np.prod, "dist": _dist, "hypot": _hypot,
+        "log": _log, "fsum": np.sum, "prod": _prod, "dist": _dist, "hypot": _hypot,
         "gamma": _special("gamma"), "lgamma": _special("gammaln"), "erf": _special("erf"),
         "erfc": _special("erfc"), "sumprod": np.dot, "isclose": np.isclose,
-        "polar": _polar, "rect": _rect,
+        "polar": _polar, "rect": _rect, "modf": np.modf, "frexp": _frexp,
+        **_of_python(),
     }  # fmt: skip
     for name, function in special.items():
         if hasattr(module, name):
@@ -46,7 +49,47 @@ def _recording(module: types.ModuleType) -> types.ModuleType:
                 made.__dict__[name] = _over_sequences(getattr(module, name), function)
             else:
                 made.__dict__[name] = _dispatched(getattr(module, name), function, complexes)
+    for name, function in vars(module).items():
+        if isinstance(function, types.BuiltinFunctionType) and made.__dict__[name] is function:
+            made.__dict__[name] = _naming(f"{module.__name__}.{name}", function)
     return made
+
+
+def _of_python() -> dict[str, Any]:
+    """What NumPy has no function for, or another one: Python's own, with rules."""
+    made = {
+        "nextafter": primitive(math.nextafter).defvjp(lambda *_, **steps: lambda g: g, None),
+        "remainder": primitive(math.remainder),
+        "ulp": primitive(math.ulp).defvjp(None),
+    }
+    made["remainder"].defvjp(
+        lambda ans, x, y: lambda g: g,
+        lambda ans, x, y: lambda g: -g * np.round((x - ans) / y),  # how often y was taken away
+    )
+    if hasattr(math, "fma"):
+        made["fma"] = primitive(math.fma).defvjp(
+            lambda ans, x, y, z: lambda g: g * y,
+            lambda ans, x, y, z: lambda g: g * x,
+            lambda ans, x, y, z: lambda g: g,
+        )
+    return made
+
+
+def _naming(name: str, function: Any) -> Maker:
+    """A function of whole numbers, or one that is new in Python; a refusal names it."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except GradientLost as error:
+            raise GradientLost(
+                f"npgrad: {name} takes plain numbers, and was given a recorded one, whose gradient "
+                "would be lost. Write it with NumPy, or give npgrad.value(x) to cut the gradient "
+                "on purpose."
+            ) from error
+
+    return call
 
 
 def _special(name: str) -> Maker:
@@ -68,8 +111,17 @@ def _hypot(*coordinates: Any) -> Any:
     return functools.reduce(np.hypot, coordinates) if coordinates else 0.0
 
 
+def _frexp(x: Any) -> Any:
+    mantissa, exponent = np.frexp(x)
+    return mantissa, int(exponent)
+
+
 def _log(x: Any, base: Any = None) -> Any:
     return np.log(x) if base is None else np.log(x) / np.log(base)
+
+
+def _prod(items: Any, start: Any = 1) -> Any:
+    return np.prod(items) * start
 
 
 def _polar(z: Any) -> Any:
@@ -96,7 +148,7 @@ def _dispatched(function: Any, ufunc: Any, complex_too: bool = False) -> Maker:
                 answer = function(*[unwrap(a) for a in args], **kwargs)  # or what Python raises
                 if type(answer) is bool:
                     return answer
-                return ufunc(*[number(a, complex_too) for a in args])
+                return ufunc(*[number(a, complex_too) for a in args], **kwargs)
         return function(*args, **kwargs)
 
     return call
@@ -112,9 +164,10 @@ def _over_sequences(function: Any, body: Any) -> Maker:
         ]
         if any(
             type(a) is GradArray or (isinstance(a, (list, tuple)) and has_recorded(a))
-            for a in given
+            for a in (*given, *kwargs.values())
         ):
-            function(*[unwrap(vector(a)) for a in given], **kwargs)  # raises what Python raises
+            named = {key: unwrap(a) for key, a in kwargs.items()}
+            function(*[unwrap(vector(a)) for a in given], **named)  # raises what Python raises
             return body(*[vector(a) for a in given], **kwargs)
         return function(*given, **kwargs)
 
