@@ -93,7 +93,7 @@ def test_a_compiled_rule_that_writes_into_its_cotangent():
 
 def test_a_recorded_write_into_the_cotangent_reaches_nobody_else():
     only_reverse = squares_in_place()
-    only_reverse._rules.jvps.clear()
+    only_reverse.rules.jvps.clear()
     # The transpose records the rule: d(x**2 + x) = (2 x + 1) dx.
     _, tangent = npgrad.jvp(lambda x: only_reverse(x) + x, (X,), (Y,))
     np.testing.assert_allclose(tangent, (2 * X + 1) * Y)

@@ -60,7 +60,8 @@ class Call:
     """One call taken apart: the arrays in its arguments, and how to put others in their places.
 
     ``recorded`` holds the positions, among the arrays, of those that are recorded; ``owners`` the
-    argument that each array belongs to (a position, or the name of a keyword).
+    argument that each array belongs to (a position, or the name of a keyword); ``number`` counts
+    the calls of a primitive.
     """
 
     __slots__ = (
@@ -69,6 +70,7 @@ class Call:
         "count",
         "leaves",
         "names",
+        "number",
         "out",
         "owners",
         "recorded",
@@ -85,6 +87,7 @@ class Call:
         self.recorded: list[int] = []
         self.y: list[int] = []  # which leaves of the output are arrays
         self.out: Any = None
+        self.number = 0
         named: list[tuple[Key, Any]] = [*enumerate(args), *kwargs.items()]
         for key, value in named:
             parts, rebuild = parts_of(value)
@@ -189,3 +192,47 @@ def is_solid(array: Any) -> bool:
 def name_argument(key: Key) -> str:
     """``argument 1`` or ``argument 'x'``, for messages."""
     return f"argument {key!r}" if isinstance(key, str) else f"argument {key}"
+
+
+def guarded(g: Any) -> Any:
+    """A cotangent or tangent as a rule gets it: what the rule writes reaches nobody else.
+
+    Plain arrays are read-only views; recorded ones are handles of the rule's own, whose writes are
+    recorded as writes into a copy.
+    """
+    if is_single(g):
+        return _guarded(g)
+    parts, rebuild = parts_of(g)
+    return rebuild([_guarded(part) for part in parts])
+
+
+def _guarded(part: Any) -> Any:
+    if type(part) is GradArray:
+        return GradArray(*current(part))
+    if type(part) is backend.NDARRAY:
+        part = part.view()
+        part.flags.writeable = False
+    return part
+
+
+def writable(tangent: Any) -> Any:
+    """A tangent as the graph and the caller may have it: a rule may return its read-only `g`."""
+    if type(tangent) is backend.NDARRAY and not tangent.flags.writeable:
+        return backend.snapshot(tangent)
+    return tangent
+
+
+def added(a: Any, b: Any) -> Any:
+    """The sum of two tangents of one output, or of several."""
+    if isinstance(a, tuple):
+        return tuple(x + y for x, y in zip(a, b, strict=True))
+    return a + b
+
+
+def all_zero(tangent: Any) -> bool:
+    """Whether nothing moves in this direction."""
+    return all(
+        type(part) is not GradArray and not backend.asarray(part).any()
+        for part in parts_of(tangent)[0]
+        if is_single(part)
+    )

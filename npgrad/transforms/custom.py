@@ -30,6 +30,7 @@ from .calls import (
     name_argument,
     parts_of,
 )
+from .remembered import TRIES
 from .trees import is_single
 from .user_rules import JvpRule, Maker, Rules, unwrapped
 
@@ -47,19 +48,19 @@ class Primitive:
             functools.update_wrapper(self, fun)
         if not hasattr(self, "__name__"):
             self.__name__ = type(fun).__name__
-        self._rules = Rules(fun, self.__name__)
+        self.rules = Rules(fun, self.__name__)
 
         # The table reads the parameters of plain functions.
         def pull(g: Any, arrays: Any, record: Call, y: Any) -> Any:
-            return self._rules.pull(g, arrays, record, y)
+            return self.rules.pull(g, arrays, record, y)
 
         def push(g: Any, arrays: Any, record: Call, y: Any) -> Any:
-            return self._rules.push(g, arrays, record, y)
+            return self.rules.push(g, arrays, record, y)
 
         self._rule = Rule(
             "reverse",
             self._run,
-            name=self._rules.name,
+            name=self.rules.name,
             signature=SIGNATURE,
             vjps={"*arrays": pull},
             jvps={"*arrays": push},
@@ -102,7 +103,7 @@ class Primitive:
             A name or a position that the function has not, or another number of makers than of
             `argnums`.
         """
-        self._declare(self._rules.vjps, makers, argnums, by_name)
+        self._declare(self.rules.vjps, makers, argnums, by_name)
         return self
 
     def defjvp(
@@ -117,7 +118,7 @@ class Primitive:
         Without a forward rule the transpose of the reverse one serves, if it is written in NumPy.
         Parameters are those of `defvjp`.
         """
-        self._declare(self._rules.jvps, rules, argnums, by_name)
+        self._declare(self.rules.jvps, rules, argnums, by_name)
         return self
 
     def defvjp_argnums(self, maker: Callable[..., Any]) -> Primitive:
@@ -127,12 +128,12 @@ class Primitive:
         are the arguments (positions, or names of keywords) that a gradient is wanted for. A None
         among the cotangents: no gradient of that argument.
         """
-        self._rules.joint_vjp = maker
+        self.rules.joint_vjp, self.rules.tries = maker, TRIES
         return self
 
     def defjvp_argnums(self, rule: Callable[..., Any]) -> Primitive:
         """Give one forward rule: ``rule(argnums, tangents, ans, args, kwargs) -> tangent``."""
-        self._rules.joint_jvp = rule
+        self.rules.joint_jvp, self.rules.tries = rule, TRIES
         return self
 
     def _declare(self, into: dict[Key, Any], rules: Any, argnums: Any, by_name: Any) -> None:
@@ -147,11 +148,13 @@ class Primitive:
         for key, rule in (*zip(keys, rules, strict=True), *by_name.items()):
             if rule is not None and not callable(rule):
                 raise TypeError(f"npgrad: a rule is a function or None, not {rule!r}")
-            into[self._rules.key(key)] = rule
+            into[self.rules.key(key)] = rule
+        self.rules.tries = TRIES
 
     # -- calling --------------------------------------------------------------------------------
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The function's result; recorded if an argument is."""
+        self.rules.calls += 1
         for value in (*args, *kwargs.values()):
             kind = type(value)
             if kind is GradArray:
@@ -166,8 +169,9 @@ class Primitive:
             given = [part for value in (*args, *kwargs.values()) for part in parts_of(value)[0]]
             return _apart(unwrapped(self.fun, *args, **kwargs), given)
         record = Call(args, kwargs)
+        record.number = self.rules.calls
         for index in record.recorded:
-            self._rules.refuse_missing(record.owners[index])
+            self.rules.refuse_missing(record.owners[index])
         made = call(self._rule, (record.arrays, record), {}, sys._getframe(1))
         made = record.joined(made)
         record.arrays = []  # the node keeps what it needs; handles would keep the graph alive
@@ -185,7 +189,7 @@ class Primitive:
                     "primitive must leave its arguments as they are. Copy it first, and return the "
                     "result."
                 )
-        self._rules.refuse_hidden(parts_of(result)[0], record)
+        self.rules.refuse_hidden(parts_of(result)[0], record)
         outputs = record.split(result)
         several = isinstance(outputs, tuple)
         for part in outputs if several else (outputs,):

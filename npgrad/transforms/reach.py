@@ -25,7 +25,7 @@ ATOMS = frozenset((int, float, complex, bool, str, bytes, type(None), types.Code
 
 
 @functools.lru_cache(maxsize=1024)
-def _names(code: types.CodeType) -> frozenset[str]:
+def names_in(code: types.CodeType) -> frozenset[str]:
     """The globals and modules that `code`, and the functions written in it, name."""
     found = {
         step.argval
@@ -34,17 +34,24 @@ def _names(code: types.CodeType) -> frozenset[str]:
     }
     for inner in code.co_consts:
         if isinstance(inner, types.CodeType):
-            found |= _names(inner)
+            found |= names_in(inner)
     return frozenset(found)
 
 
 @functools.lru_cache(maxsize=1024)
 def _library(top: str) -> bool:
     """Whether the package `top` is Python's, npgrad's, or installed."""
+    if top == "__main__":  # its file is pytest's, for an example that pytest runs
+        return False
     if top in ("npgrad", "numpy") or top in sys.stdlib_module_names:
-        return top != "__main__"
+        return True
     where = str(getattr(sys.modules.get(top), "__file__", None) or "")
     return "site-packages" in where or "dist-packages" in where
+
+
+def in_library(thing: Any) -> bool:
+    """Whether a function, a class or a module is Python's, npgrad's, or installed."""
+    return _library(_top(thing))
 
 
 def _top(thing: Any) -> str:
@@ -62,7 +69,7 @@ def _next(thing: Any, own: str) -> list[Any]:
             named: list[Any] = []
         else:
             known = thing.__globals__
-            named = [known.get(n, sys.modules.get(n)) for n in _names(thing.__code__)]
+            named = [known.get(n, sys.modules.get(n)) for n in names_in(thing.__code__)]
         return [
             *named,
             *(thing.__closure__ or ()),

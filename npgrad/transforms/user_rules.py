@@ -12,19 +12,24 @@ from typing import Any
 
 from ..errors import GradientLost, NoDerivative, NotDifferentiable, NpgradError, RuleError
 from ..graph import backend, modes
-from ..graph.array import GradArray, current
+from ..graph.array import GradArray
 from .calls import (
     Call,
     Key,
     Place,
+    added,
+    all_zero,
     checked,
+    guarded,
     hidden,
     name_argument,
     parts_of,
     same_layout,
+    writable,
     zeros_like,
 )
 from .grad import vjp
+from .remembered import TRIES, can_remember, uses_last_call
 from .trees import is_single
 
 Maker = Callable[..., Callable[[Any], Any] | None]
@@ -51,6 +56,8 @@ class Rules:
         self.jvps: dict[Key, JvpRule | None] = {}
         self.joint_vjp: Callable[..., Any] | None = None
         self.joint_jvp: Callable[..., Any] | None = None
+        self.calls = 0
+        self.tries = TRIES  # how often it may be tried whether the rules use the last call
         self._positions = _positions(fun)
         self._most = _most(fun)
 
@@ -119,9 +126,38 @@ class Rules:
         """The recorded arguments, in order."""
         return list(dict.fromkeys(record.owners[index] for index in record.recorded))
 
+    def _try_memory(self, which: str, rule: Any, arrays: Any, record: Call, y: Any) -> None:
+        """RuleError if a rule uses what the function remembers of its last call: `remembered`.
+
+        Looked for where it would give a wrong gradient: in a derivative of a derivative, or once
+        the function was called again.
+        """
+        again = record.number != self.calls
+        if not self.tries or not (
+            again or any(type(arrays[i]) is GradArray for i in record.recorded)
+        ):
+            return
+        rules = (*self.vjps.values(), *self.jvps.values(), self.joint_vjp, self.joint_jvp)
+        if not can_remember(rules):
+            self.tries = 0
+            return
+        like = y if which == "reverse" else list(arrays)
+        found = uses_last_call(rule, self.fun, arrays, record, like, y)
+        if found:
+            raise RuleError(
+                f"npgrad: the {which} rule of {self.name} gave another result for the same "
+                "arguments once the function had been called with others: it uses what the "
+                "function remembers of its last call. A rule is called in the backward pass, after "
+                "other calls perhaps, and a derivative of it does not see how what is remembered "
+                "depends on the arguments. Compute it in the rule, from ans and the arguments."
+            )
+        self.tries = 0 if found is False else self.tries - 1
+
     def pull(self, g: Any, arrays: Any, record: Call, y: Any) -> list[Any]:
         """The cotangent of every array, None where there is none: the graph's VJP."""
         try:
+            if self.tries:
+                unwrapped(self._try_memory, "reverse", self._pulled, arrays, record, y)
             found: list[Any] = unwrapped(self._pulled, g, arrays, record, y)
         except GradientLost as error:
             raise self._not_recorded("reverse", error) from error
@@ -133,6 +169,8 @@ class Rules:
     def push(self, g: Any, arrays: Any, record: Call, y: Any) -> Any:
         """The tangent of the output: the graph's JVP."""
         try:
+            if self.tries:
+                unwrapped(self._try_memory, "forward", self._pushed, arrays, record, y)
             return unwrapped(self._pushed, g, arrays, record, y)
         except GradientLost as error:
             raise self._not_recorded("forward", error) from error
@@ -277,11 +315,11 @@ class Rules:
                     part = self._tangent(rule(tangent, ans, *args, **kwargs), ans, record)
                 elif at in self.vjps:
                     part = self._transposed([key], arrays, g, record, y)
-                elif _all_zero(tangent):
+                elif all_zero(tangent):
                     continue
                 else:
                     raise NoDerivative(self._missing(key, "forward derivative", "defjvp"))
-                total = part if total is None else _added(total, part)
+                total = part if total is None else added(total, part)
         if total is None:
             single = not isinstance(y, tuple)
             total = zeros_like(y) if single else tuple(map(zeros_like, y))
@@ -302,7 +340,7 @@ class Rules:
         chosen = [
             zeros_like(outputs[i])
             if parts[i] is None
-            else _writable(checked(parts[i], outputs[i], what, "tangent"))
+            else writable(checked(parts[i], outputs[i], what, "tangent"))
             for i in record.y
         ]
         return chosen[0] if len(chosen) == 1 else tuple(chosen)
@@ -325,49 +363,6 @@ class Rules:
                 + " (Its reverse rule could not be transposed, as one written in NumPy can be.)"
             ) from error
         return transpose([tangents[i] for i in chosen])[0]
-
-
-def guarded(g: Any) -> Any:
-    """A cotangent or tangent as a rule gets it: what the rule writes reaches nobody else.
-
-    Plain arrays are read-only views; recorded ones are handles of the rule's own, whose writes are
-    recorded as writes into a copy.
-    """
-    if is_single(g):
-        return _guarded(g)
-    parts, rebuild = parts_of(g)
-    return rebuild([_guarded(part) for part in parts])
-
-
-def _guarded(part: Any) -> Any:
-    if type(part) is GradArray:
-        return GradArray(*current(part))
-    if type(part) is backend.NDARRAY:
-        part = part.view()
-        part.flags.writeable = False
-    return part
-
-
-def _writable(tangent: Any) -> Any:
-    """A tangent as the graph and the caller may have it: a rule may return its read-only `g`."""
-    if type(tangent) is backend.NDARRAY and not tangent.flags.writeable:
-        return backend.snapshot(tangent)
-    return tangent
-
-
-def _added(a: Any, b: Any) -> Any:
-    if isinstance(a, tuple):
-        return tuple(x + y for x, y in zip(a, b, strict=True))
-    return a + b
-
-
-def _all_zero(tangent: Any) -> bool:
-    """Whether nothing moves in this direction."""
-    return all(
-        type(part) is not GradArray and not backend.asarray(part).any()
-        for part in parts_of(tangent)[0]
-        if is_single(part)
-    )
 
 
 def name_of(fun: Any) -> str:
