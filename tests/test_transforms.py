@@ -670,3 +670,18 @@ def test_a_refused_leaf_is_named_by_its_place():
         npgrad.grad(lambda x, p: x, 1)(1.0, [1.0, {"c": np.arange(2)}])
     with pytest.raises(TypeError, match=r"argument 0 is builtins\.str"):
         npgrad.grad(lambda p: 1.0)("text")
+
+
+def test_a_cotangent_or_tangent_that_does_not_fit_is_named_by_its_place():
+    _, pull = npgrad.vjp(lambda x: {"y": [x, x * 2], "n": 3.0}, X)
+    with pytest.raises(ValueError, match=r"the cotangent\['y'\]\[1\] has shape \(2,\)"):
+        pull({"y": [X, np.ones(2)], "n": 0.0})
+    with pytest.raises(ValueError, match=r"the cotangent\['n'\] has shape \(3,\)"):
+        pull({"y": [X, X], "n": X})
+    with pytest.raises(TypeError, match=r"the cotangent\['y'\]\[0\] is complex128"):
+        pull({"y": [X * 1j, X], "n": 0.0})
+    _, push = npgrad.linearize(lambda p: p["w"][0] * p["b"], {"w": (X,), "b": 2.0})
+    with pytest.raises(ValueError, match=r"tangent 0\['w'\]\[0\] has shape \(\)"):
+        push({"w": (1.0,), "b": 0.0})
+    with pytest.raises(TypeError, match=r"tangent 0\['b'\] is complex128"):
+        push({"w": (X,), "b": 1j})

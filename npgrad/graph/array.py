@@ -236,6 +236,16 @@ class GradArray:
         """None: the plain buffer underneath is not handed out."""
         return None
 
+    @property
+    def data(self) -> Any:
+        """The memory of a constant, as NumPy gives it."""
+        return _memory(self, "data")
+
+    @property
+    def ctypes(self) -> Any:
+        """The memory of a constant for ctypes."""
+        return _memory(self, "ctypes")
+
     def __len__(self) -> int:
         shape = self.shape
         if not shape:
@@ -350,6 +360,16 @@ def _refuse_membership(handle: GradArray, frame: Any) -> None:
             "npgrad: `x in` a set or dictionary compares hashes, and a recorded number has one of "
             "its own. Instead: npgrad.value(x) in it; a list or a tuple, which compare by value."
         )
+
+
+def _memory(handle: GradArray, name: str) -> Any:
+    """An attribute that hands out the memory of a constant's buffer."""
+    if recorded(handle):
+        raise AttributeError(
+            f"npgrad: a recorded array has no .{name}: what is read from its memory has no "
+            f"gradient. npgrad.value(x).{name} cuts it on purpose."
+        )
+    return getattr(export(handle, None, None), name)
 
 
 def _number(handle: GradArray) -> float:

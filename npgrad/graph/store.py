@@ -126,7 +126,9 @@ def _zeros(g: Any, leaf: Node) -> Any:
     return backend.zeros(unwrap(g), leaf.shape, leaf.dtype)[()]
 
 
-def cotangent_for(node: Node, cotangent: Any, what: str, value: Any) -> Any:
+def cotangent_for(
+    node: Node, cotangent: Any, what: str, value: Any, name: str = "the cotangent"
+) -> Any:
     """`cotangent` checked against `value`, that of `node`; ones for a scalar if it is None."""
     if cotangent is None:
         if node.shape != ():
@@ -147,12 +149,12 @@ def cotangent_for(node: Node, cotangent: Any, what: str, value: Any) -> Any:
     placing.check_placed(what, "cotangent", unwrap(cotangent), value)
     if dtype.kind not in "fciub" or (dtype.kind == "c" and node.dtype.kind != "c"):
         raise DTypeMismatch(
-            f"npgrad: a cotangent of {dtype} for a value of {node.dtype}.{recorded_at(node)}"
+            f"npgrad: {name} is {dtype}, its value {node.dtype}: a cotangent is of its value's "
+            f"kind.{recorded_at(node)}"
         )
     if shape != node.shape:
         raise ShapeMismatch(
-            f"npgrad: the cotangent has shape {shape}, the value has {node.shape}."
-            f"{recorded_at(node)}"
+            f"npgrad: {name} has shape {shape}, the value has {node.shape}.{recorded_at(node)}"
         )
     cotangent = placing.placed(cotangent, value)
     if dtype != node.dtype or not hasattr(cotangent, "dtype"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ..errors import DTypeMismatch, ShapeMismatch
@@ -11,13 +11,14 @@ from ..graph.array import GradArray, current, unwrap
 from ..graph.forward import Forward
 from ..graph.node import Node, outside
 from ..graph.order import collect, depending
-from .grad import Held, output_parts, prepare
+from .grad import Held, prepare
+from .outputs import output_parts
 from .run import Function, Run
-from .trees import is_single, same_structure
+from .trees import as_scalar, is_single, place, same_structure
 from .values import value
 
 
-def linearize(f: Function, *args: Any) -> tuple[Any, Callable[..., Any]]:
+def linearize(f: Function, *args: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """The value of ``f`` and its derivative as a linear function of tangents.
 
     Parameters
@@ -26,6 +27,8 @@ def linearize(f: Function, *args: Any) -> tuple[Any, Callable[..., Any]]:
         Written with NumPy; returns an array or a nested container of arrays.
     args : array_like or nested containers
         Where to linearize.
+    has_aux : bool
+        `f` returns ``(out, aux)``; the result is then ``(out, push, aux)``.
 
     Returns
     -------
@@ -46,7 +49,7 @@ def linearize(f: Function, *args: Any) -> tuple[Any, Callable[..., Any]]:
     >>> push(np.array([1.0, 1.0]))
     array([ 1., -1.])
     """
-    run = Run(prepare(f, True), args, {}, range(len(args)), later=True)
+    run = Run(prepare(f, True), args, {}, range(len(args)), True, has_aux)
     outputs, rebuild = output_parts(run.out, "jvp")
     nodes = [current(out)[1] if type(out) is GradArray else None for out in outputs]
     order, older = collect([node for node in nodes if node is not None], run.floor)
@@ -61,7 +64,8 @@ def linearize(f: Function, *args: Any) -> tuple[Any, Callable[..., Any]]:
         seeds, given = _seeds(run, args, tangents)
         return rebuild(sweep(order, seeds, nodes, outputs, recorded or given))
 
-    return (run.out if recorded else value(run.out)), Held("push", "linearize", push)
+    found = run.out if recorded else value(run.out), Held("push", "linearize", push)
+    return (*found, run.aux) if has_aux else found
 
 
 def _seeds(run: Run, args: tuple[Any, ...], tangents: Sequence[Any]) -> tuple[dict[int, Any], bool]:
@@ -75,28 +79,33 @@ def _seeds(run: Run, args: tuple[Any, ...], tangents: Sequence[Any]) -> tuple[di
         zip(run.arguments, args, tangents, strict=True)
     ):
         parts, _ = same_structure(tangent, arg, f"tangent {position}")
-        for node, part, like in zip(argument.nodes, parts, argument.likes, strict=True):
-            if part is not None:
-                seeds[node.id] = tangent_for(node, part, position, like)
-                given = given or type(part) is GradArray
+        for i, (node, part, like) in enumerate(
+            zip(argument.nodes, parts, argument.likes, strict=True)
+        ):
+            if part is None:
+                continue
+            try:
+                seeds[node.id] = tangent_for(node, part, f"tangent {position}", like)
+            except (ShapeMismatch, DTypeMismatch):
+                tangent_for(node, part, place(arg, f"tangent {position}", i), like)  # says which
+                raise
+            given = given or type(part) is GradArray
     return seeds, given
 
 
-def tangent_for(node: Node, tangent: Any, position: int, like: Any) -> Any:
+def tangent_for(node: Node, tangent: Any, name: str, like: Any) -> Any:
     """`tangent` checked against the argument that `node` stands for, of `like`'s library."""
     if not backend.is_array(unwrap(tangent)) and not backend.is_scalar(tangent):
         tangent = backend.asarray(tangent)
     shape, dtype = backend.describe(unwrap(tangent))
     if dtype.kind not in "fciub" or (dtype.kind == "c" and node.dtype.kind != "c"):
         raise DTypeMismatch(
-            f"npgrad: tangent {position} is {dtype}, its argument {node.dtype}: a tangent is of "
+            f"npgrad: {name} is {dtype}, its argument {node.dtype}: a tangent is of "
             "its argument's kind"
         )
     if shape != node.shape:
-        raise ShapeMismatch(
-            f"npgrad: tangent {position} has shape {shape}, its argument has {node.shape}"
-        )
-    placing.check_placed("jvp", f"tangent {position}", unwrap(tangent), like)
+        raise ShapeMismatch(f"npgrad: {name} has shape {shape}, its argument has {node.shape}")
+    placing.check_placed("jvp", name, unwrap(tangent), like)
     tangent = placing.placed(tangent, like)
     if dtype == node.dtype and hasattr(tangent, "dtype"):
         return tangent
@@ -125,12 +134,14 @@ def sweep(
         if record and tangent is not None and type(tangent) is not GradArray:
             tangent = GradArray(tangent, None)
         elif type(tangent) is not GradArray and tangent is not None:
-            tangent = backend.snapshot_any(tangent)
+            tangent = as_scalar(backend.snapshot_any(tangent))
         results.append(tangent)
     return results
 
 
-def jvp(f: Function, args: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+def jvp(
+    f: Function, args: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False
+) -> tuple[Any, ...]:
     """The value of ``f`` and its derivative along a direction.
 
     Parameters
@@ -141,6 +152,8 @@ def jvp(f: Function, args: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any,
         The arguments of `f`.
     tangents : sequence
         A direction for each argument, of its structure, shapes and kind.
+    has_aux : bool
+        `f` returns ``(out, aux)``; the result is then ``(out, tangent, aux)``.
 
     Returns
     -------
@@ -159,5 +172,5 @@ def jvp(f: Function, args: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any,
     """
     if not isinstance(args, (tuple, list)) or not isinstance(tangents, (tuple, list)):
         raise TypeError("npgrad: jvp(f, args, tangents) takes args and tangents as tuples")
-    out, push = linearize(f, *args)
-    return out, push(*tangents)
+    out, push, *aux = linearize(f, *args, has_aux=has_aux)
+    return (out, push(*tangents), *aux)

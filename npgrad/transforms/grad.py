@@ -14,55 +14,17 @@ from ..graph.array import GradArray, current
 from ..graph.node import Node, outside, recorded_at
 from ..graph.order import collect
 from ..graph.store import cotangent_for
+from .claims import (
+    is_holomorphic,
+    is_pointwise,
+    refuse_mixing,
+    refuse_not_holomorphic,
+    refuse_other_shapes,
+)
+from .outputs import check_constant, output_parts, scalar_output
 from .run import Argnums, Function, Run, argnums_of
-from .trees import flatten, is_single, same_structure
-from .values import settled, value
-
-
-def scalar_output(out: Any, who: str, holomorphic: bool) -> tuple[Any, Node | None]:
-    """Array and node of a function's output, which must be one real number."""
-    if type(out) is GradArray:
-        result, node = current(out)
-    elif is_single(out):
-        result, node = out, None
-    else:
-        raise NotDifferentiable(
-            f"npgrad: {who} needs a function that returns one number, this one returned "
-            f"{_shortly(out)}. Return a scalar (np.sum(...)), use has_aux=True for a (value, aux) "
-            "pair, or npgrad.jacobian / npgrad.vjp for several outputs."
-        )
-    shape, dtype = backend.describe(result)
-    if node is None:
-        refuse_whole([result], who)
-    if shape != ():
-        size = 1
-        for extent in shape:
-            size *= extent
-        hint = " out[0] or np.sum(out) makes it a scalar;" if size == 1 else ""
-        raise NotDifferentiable(
-            f"npgrad: {who} needs a scalar output, this function returned an array of shape "
-            f"{shape}.{recorded_at(node)}{hint} npgrad.jacobian, npgrad.vjp and "
-            "npgrad.elementwise_grad take array outputs."
-        )
-    if dtype.kind == "c" and not holomorphic:
-        raise NotDifferentiable(
-            f"npgrad: {who} of a complex-valued function.{recorded_at(node)} Take np.real, np.imag "
-            "or np.abs of the result, or pass holomorphic=True for its complex derivative."
-        )
-    return result, node
-
-
-def _shortly(out: Any) -> str:
-    kind = type(out).__name__
-    return f"{kind} of {len(out)}" if isinstance(out, (list, tuple, dict)) else kind
-
-
-def _split_aux(out: Any, has_aux: bool) -> tuple[Any, Any]:
-    if not has_aux:
-        return out, None
-    if not isinstance(out, (tuple, list)) or len(out) != 2:
-        raise TypeError("npgrad: has_aux=True needs a function that returns a pair (value, aux)")
-    return out[0], out[1]
+from .trees import flatten, place, same_structure
+from .values import value
 
 
 def value_and_grad(
@@ -119,9 +81,12 @@ class Derived:
 
     what: str
 
-    def __init__(self, what: str, f: Function, argnums: Argnums, wrap: bool, *rest: Any) -> None:
+    def __init__(
+        self, what: str, f: Function, argnums: Argnums, wrap: bool, has_aux: bool, **options: Any
+    ) -> None:
         self.what = what
-        self._made_of = (f, argnums, *rest, wrap)
+        self._made_of = (f, argnums, {"wrap": wrap, "has_aux": has_aux, **options})
+        self._has_aux = has_aux
         self._which, self._single = argnums_of(argnums)
         self._f = prepare(f, wrap)
         made: Any = self
@@ -141,12 +106,12 @@ class Derived:
         return self if instance is None else types.MethodType(bound, instance)
 
 
-def _made_again(what: str, *made_of: Any) -> Any:
+def _made_again(what: str, f: Function, argnums: Argnums, options: dict[str, Any]) -> Any:
     """The transform `what` of a function, as it was before it was pickled."""
     from . import jacobian
 
-    here = globals()
-    return here[what](*made_of) if what in here else getattr(jacobian, what)(*made_of)
+    made = globals().get(what) or getattr(jacobian, what)
+    return made(f, argnums, **options)
 
 
 class Gradient(Derived):
@@ -155,29 +120,29 @@ class Gradient(Derived):
     def __init__(
         self, what: str, f: Function, argnums: Argnums, has_aux: bool, holomorphic: bool, wrap: bool
     ) -> None:
-        super().__init__(what, f, argnums, wrap, has_aux, holomorphic)
-        self._has_aux = has_aux
+        super().__init__(what, f, argnums, wrap, has_aux, holomorphic=holomorphic)
         self._holomorphic = holomorphic
         self._with_value = what == "value_and_grad"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The gradient, and the value if asked for."""
-        run = Run(self._f, args, kwargs, self._which)
-        out, aux = run.out, None
-        if self._has_aux:
-            out, aux = _split_aux(run.out, True)
-            aux = settled(aux)  # before the sweep frees what it depends on
+        run = Run(self._f, args, kwargs, self._which, False, self._has_aux)
+        out = run.out
         result, node = scalar_output(out, "grad", self._holomorphic)
         seeds = [] if node is None else [(node, backend.ones_like(node, result))]
-        gradients, recorded = run.gradients(seeds, False)
+        doubt = self._holomorphic and node is not None and not is_holomorphic(run, node)
+        gradients, recorded = run.gradients(seeds, doubt)
         if self._holomorphic:
-            gradients = [_conjugated(gradient, result) for gradient in gradients]
+            found = [_conjugated(gradient, result) for gradient in gradients]
+            if node is not None and doubt:
+                refuse_not_holomorphic(run, node, gradients)
+            gradients = found
         gradient = gradients[0] if self._single else tuple(gradients)
         if not self._with_value:
-            return (gradient, aux) if self._has_aux else gradient
+            return (gradient, run.aux) if self._has_aux else gradient
         if recorded and type(out) is GradArray:
             result = out
-        return ((result, aux) if self._has_aux else result), gradient
+        return ((result, run.aux) if self._has_aux else result), gradient
 
 
 def _conjugated(gradient: Any, result: Any) -> Any:
@@ -211,8 +176,36 @@ def grad(
     return Gradient("grad", f, argnums, has_aux, holomorphic, wrap)
 
 
-def elementwise_grad(f: Function, argnums: Argnums = 0, wrap: bool = True) -> Function:
-    """The gradient of the sum of ``f``'s entries: f' for an elementwise ``f``.
+def elementwise_grad(
+    f: Function, argnums: Argnums = 0, wrap: bool = True, has_aux: bool = False
+) -> Function:
+    """The derivative f' of an elementwise ``f``, entry by entry.
+
+    Parameters
+    ----------
+    f : callable
+        Written with NumPy; each entry of its output depends on the entry of the same place of its
+        arguments. One that returns a number has its gradient.
+    argnums : int, str, or a tuple of them
+        The arguments to differentiate.
+    wrap : bool
+        As in `value_and_grad`.
+    has_aux : bool
+        `f` returns ``(output, aux)``; the result is then ``(derivative, aux)``.
+
+    Returns
+    -------
+    callable
+        Its result has the shape and the structure of the argument.
+
+    Raises
+    ------
+    ShapeMismatch
+        The output has another shape than the argument.
+    NotDifferentiable
+        An entry of the output depends on others of the argument (``np.cumsum``). A recording of
+        elementwise functions alone shows that it does not; of another the first call looks, with
+        one sweep more.
 
     Examples
     --------
@@ -220,17 +213,21 @@ def elementwise_grad(f: Function, argnums: Argnums = 0, wrap: bool = True) -> Fu
     >>> npgrad.elementwise_grad(np.tanh)(np.array([0.0, 1.0]))
     array([1.        , 0.41997434])
     """
-    return ElementwiseGradient("elementwise_grad", f, argnums, wrap)
+    return ElementwiseGradient("elementwise_grad", f, argnums, wrap, has_aux)
 
 
 class ElementwiseGradient(Derived):
     """What `elementwise_grad` returns."""
 
+    _known = False  # whether the function was seen not to mix entries
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The gradient of the sum of the output's entries."""
-        run = Run(self._f, args, kwargs, self._which)
+        run = Run(self._f, args, kwargs, self._which, False, self._has_aux)
         seeds = []
-        for part in output_parts(run.out, "elementwise_grad")[0]:
+        outputs = output_parts(run.out, "elementwise_grad")[0]
+        refuse_other_shapes(run, outputs)
+        for part in outputs:
             node = current(part)[1] if type(part) is GradArray else None
             if node is not None:
                 if node.dtype.kind == "c":
@@ -239,56 +236,16 @@ class ElementwiseGradient(Derived):
                         f"{recorded_at(node)} Take np.real, np.imag or np.abs of the result."
                     )
                 seeds.append((node, backend.ones_like(node, current(part)[0])))
-        gradients, _ = run.gradients(seeds, False)
-        return gradients[0] if self._single else tuple(gradients)
+        nodes = [node for node, _ in seeds]
+        doubt = not self._known and not is_pointwise(run, nodes)
+        gradients, _ = run.gradients(seeds, doubt)
+        if doubt:
+            self._known = refuse_mixing(run, nodes, gradients)
+        gradient = gradients[0] if self._single else tuple(gradients)
+        return (gradient, run.aux) if self._has_aux else gradient
 
 
-def output_parts(
-    out: Any, who: str, whole: bool = False
-) -> tuple[list[Any], Callable[[list[Any]], Any]]:
-    """The arrays of an output; what could hide recorded values (a generator, a set) is refused."""
-    parts, rebuild = flatten(out)
-    for part in parts:
-        if not is_single(part) and part is not None and not isinstance(part, (str, bytes)):
-            raise NotDifferentiable(
-                f"npgrad: {who} needs a function that returns arrays, numbers or containers of "
-                f"them (list, tuple, dict, namedtuple, dataclass); this one returned, or held, a "
-                f"{type(part).__qualname__}."
-            )
-    if not whole:
-        refuse_whole(parts, who)
-    return parts, rebuild
-
-
-def refuse_whole(parts: list[Any], who: str) -> None:
-    """Refuse an output that holds integers or booleans alone: its gradient would be a silent zero.
-
-    A number of Python's counts as a float, because an empty sum is ``0``.
-    """
-    kinds = {_kind(part) for part in parts if is_single(part)}
-    if kinds and kinds <= {"b", "i", "u"}:
-        raise NotDifferentiable(
-            f"npgrad: {who} of a function that returns {_whole(parts)}: a count, a position or a "
-            "comparison is constant wherever it has a derivative, so there is no gradient to "
-            "follow. Return the number that it was made of; float(...) of it if zero is meant."
-        )
-
-
-def _kind(part: Any) -> str:
-    if type(part) is bool:
-        return "b"
-    if type(part) in backend.NUMBERS:
-        return "f"
-    return str(backend.describe(_bare(part))[1].kind)
-
-
-def _whole(parts: list[Any]) -> str:
-    first = next(part for part in parts if is_single(part))
-    shape, dtype = backend.describe(backend.asarray(_bare(first)))
-    return f"an array of {dtype}" if shape else f"a number of {dtype}"
-
-
-def vjp(f: Function, *args: Any) -> tuple[Any, Function]:
+def vjp(f: Function, *args: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """The value of ``f`` and its vector-Jacobian product.
 
     Parameters
@@ -297,6 +254,8 @@ def vjp(f: Function, *args: Any) -> tuple[Any, Function]:
         Written with NumPy; returns an array or a nested container of arrays.
     args : array_like or nested containers
         Where to linearize; each is differentiated.
+    has_aux : bool
+        `f` returns ``(out, aux)``; the result is then ``(out, pull, aux)``.
 
     Returns
     -------
@@ -317,12 +276,14 @@ def vjp(f: Function, *args: Any) -> tuple[Any, Function]:
     >>> pull(np.array([1.0, 10.0]))
     (array([ 3., 40.]), array([ 1., 20.]))
     """
-    return pulled(f, args)
+    return pulled(f, args, has_aux=has_aux)
 
 
-def pulled(f: Function, args: tuple[Any, ...], whole: bool = False) -> tuple[Any, Function]:
+def pulled(
+    f: Function, args: tuple[Any, ...], whole: bool = False, has_aux: bool = False
+) -> tuple[Any, ...]:
     """What `vjp` returns; `whole` allows an output of integers alone, whose gradient is zero."""
-    run = Run(prepare(f, True), args, {}, range(len(args)), later=True)
+    run = Run(prepare(f, True), args, {}, range(len(args)), True, has_aux)
     recorded = any(argument.recorded for argument in run.arguments)
     outputs, _ = output_parts(run.out, "vjp", whole)
     nodes = [current(out)[1] if type(out) is GradArray else None for out in outputs]
@@ -333,14 +294,28 @@ def pulled(f: Function, args: tuple[Any, ...], whole: bool = False) -> tuple[Any
     def pull(cotangent: Any) -> tuple[Any, ...]:
         parts, _ = same_structure(cotangent, run.out, "the cotangent")
         seeds = []
-        for node, out, part in zip(nodes, outputs, parts, strict=True):
-            if node is None:
-                check_constant(out, part)
-            elif part is not None:
-                seeds.append((node, cotangent_for(node, part, "pull", current(out)[0])))
+        for i, (node, out, part) in enumerate(zip(nodes, outputs, parts, strict=True)):
+            if part is None:
+                continue
+            try:
+                g = _checked(node, out, part)
+            except (ShapeMismatch, DTypeMismatch):
+                _checked(node, out, part, place(run.out, "the cotangent", i))  # says which
+                raise
+            if node is not None:
+                seeds.append((node, g))
         return tuple(run.gradients(seeds, True)[0])
 
-    return (run.out if recorded else value(run.out)), Held("pull", "vjp", pull)
+    found = run.out if recorded else value(run.out), Held("pull", "vjp", pull)
+    return (*found, run.aux) if has_aux else found
+
+
+def _checked(node: Node | None, out: Any, part: Any, name: str = "the cotangent") -> Any:
+    """`part` as a cotangent of `out`; of a constant it need only fit."""
+    if node is None:
+        check_constant(out, part, name)
+        return None
+    return cotangent_for(node, part, "pull", current(out)[0], name)
 
 
 class Held:
@@ -363,22 +338,6 @@ class Held:
             f"npgrad: {self.__name__} holds a recording, which cannot be pickled or copied. Pickle "
             f"the function and its arguments, and call npgrad.{self._maker}(f, *args) again."
         )
-
-
-def check_constant(out: Any, cotangent: Any) -> None:
-    """A cotangent of an output that depends on nothing still has to fit it."""
-    if not is_single(out) or cotangent is None:
-        return
-    shape = backend.describe(backend.asarray(_bare(out)))[0]
-    given, dtype = backend.describe(backend.asarray(_bare(cotangent)))
-    if dtype.kind not in "fciub":
-        raise DTypeMismatch(f"npgrad: a cotangent of {dtype} for a number or an array")
-    if shape != given:
-        raise ShapeMismatch(f"npgrad: the cotangent has shape {given}, the value has {shape}")
-
-
-def _bare(x: Any) -> Any:
-    return current(x)[0] if type(x) is GradArray else x
 
 
 # Set by `npgrad.wrap` when it is loaded: (f, wrap?) -> f with its array makers recording.

@@ -18,7 +18,8 @@ from ..graph.array import GradArray, current
 from ..graph.node import outside
 from ..graph.order import collect, depending
 from .forward import sweep
-from .grad import Derived, grad, refuse_whole
+from .grad import Derived, grad
+from .outputs import refuse_whole
 from .run import Argnums, Function, Run
 from .trees import flatten
 
@@ -53,8 +54,8 @@ def _bar(total: int, progress: bool) -> Callable[[int], None]:
 class _Linear:
     """A recorded function between the arrays of its arguments and of its output."""
 
-    def __init__(self, f: Function, args: Any, kwargs: Any, which: Any) -> None:
-        self.run = Run(f, args, kwargs, which)
+    def __init__(self, f: Function, args: Any, kwargs: Any, which: Any, has_aux: bool) -> None:
+        self.run = Run(f, args, kwargs, which, False, has_aux)
         self.outputs, self.rebuild = flatten(self.run.out)
         refuse_whole(self.outputs, "a Jacobian")
         self.values = []
@@ -147,7 +148,7 @@ def _shaped(block: Any, shape: tuple[int, ...]) -> Any:
 
 
 def _zeros(shape: tuple[int, ...], leaf: Any, recorded: bool, like: Any) -> Any:
-    made = backend.zeros(like, shape + leaf.shape, leaf.dtype)
+    made = backend.zeros(like, shape + leaf.shape, leaf.dtype)[()]
     return GradArray(made, None) if recorded else made
 
 
@@ -171,9 +172,10 @@ def jacrev(
     chunk: int | None = None,
     progress: bool = False,
     wrap: bool = True,
+    has_aux: bool = False,
 ) -> Function:
     """The Jacobian by reverse mode: cheap for few outputs. See `jacobian`."""
-    return Jacobian("jacrev", f, argnums, chunk, progress, wrap)
+    return Jacobian("jacrev", f, argnums, chunk, progress, wrap, has_aux)
 
 
 def _by_reverse(linear: _Linear, single: bool, chunk: int | None, progress: bool) -> Any:
@@ -189,9 +191,10 @@ def jacfwd(
     chunk: int | None = None,
     progress: bool = False,
     wrap: bool = True,
+    has_aux: bool = False,
 ) -> Function:
     """The Jacobian by forward mode: cheap for few inputs. See `jacobian`."""
-    return Jacobian("jacfwd", f, argnums, chunk, progress, wrap)
+    return Jacobian("jacfwd", f, argnums, chunk, progress, wrap, has_aux)
 
 
 def _by_forward(linear: _Linear, single: bool, chunk: int | None, progress: bool) -> Any:
@@ -224,6 +227,8 @@ def _by_forward(linear: _Linear, single: bool, chunk: int | None, progress: bool
                 block.append(_zeros(shape, leaf, linear.recorded, like))
                 continue
             joined = column[0] if len(column) == 1 else np.concatenate(column)
+            if backend.describe(joined)[1] != leaf.dtype:  # as reverse mode gives it
+                joined = joined.astype(leaf.dtype)
             block.append(_shaped(np.moveaxis(joined, 0, -1), shape + leaf.shape))
     return _assemble(linear, blocks, single)
 
@@ -234,6 +239,7 @@ def jacobian(
     chunk: int | None = None,
     progress: bool = False,
     wrap: bool = True,
+    has_aux: bool = False,
 ) -> Function:
     """The Jacobian of ``f`` as a function, by whichever mode is cheaper.
 
@@ -249,6 +255,8 @@ def jacobian(
         Show a progress bar, if tqdm is installed.
     wrap : bool
         As in `value_and_grad`.
+    has_aux : bool
+        `f` returns ``(output, aux)``; the result is then ``(jacobian, aux)``.
 
     Returns
     -------
@@ -268,7 +276,7 @@ def jacobian(
     array([[2., 0.],
            [0., 4.]])
     """
-    return Jacobian("jacobian", f, argnums, chunk, progress, wrap)
+    return Jacobian("jacobian", f, argnums, chunk, progress, wrap, has_aux)
 
 
 class Jacobian(Derived):
@@ -282,22 +290,24 @@ class Jacobian(Derived):
         chunk: int | None,
         progress: bool,
         wrap: bool,
+        has_aux: bool,
     ) -> None:
         _check_chunk(chunk)
-        super().__init__(what, f, argnums, wrap, chunk, progress)
+        super().__init__(what, f, argnums, wrap, has_aux, chunk=chunk, progress=progress)
         self._chunk = chunk
         self._progress = progress
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The Jacobian at these arguments."""
-        linear = _Linear(self._f, args, kwargs, self._which)
+        linear = _Linear(self._f, args, kwargs, self._which, self._has_aux)
         forward = self.what == "jacfwd"
         if self.what == "jacobian":
             outputs = sum(_size(backend.describe(v)[0]) for v in linear.values)
             inputs = sum(_size(node.shape) for node in linear.inputs)
             forward = inputs < outputs and all(node.dtype.kind == "f" for node in linear.inputs)
         by = _by_forward if forward else _by_reverse
-        return by(linear, self._single, self._chunk, self._progress)
+        found = by(linear, self._single, self._chunk, self._progress)
+        return (found, linear.run.aux) if self._has_aux else found
 
 
 def hessian(
@@ -306,11 +316,12 @@ def hessian(
     chunk: int | None = None,
     progress: bool = False,
     wrap: bool = True,
+    has_aux: bool = False,
 ) -> Function:
     """The matrix of second derivatives of a scalar function.
 
     Parameters are those of `jacobian`; the result has the shape
-    ``argument.shape + argument.shape``.
+    ``argument.shape + argument.shape``, with `has_aux` it is ``(hessian, aux)``.
 
     Examples
     --------
@@ -320,10 +331,10 @@ def hessian(
            [5., 0., 2.],
            [0., 2., 0.]])
     """
-    return jacrev(grad(f, argnums, wrap=wrap), argnums, chunk, progress, wrap)
+    return jacrev(grad(f, argnums, has_aux, wrap=wrap), argnums, chunk, progress, wrap, has_aux)
 
 
-def hvp(f: Function, x: Any, v: Any) -> Any:
+def hvp(f: Function, x: Any, v: Any, has_aux: bool = False) -> Any:
     """The Hessian of ``f`` at `x` times `v`: forward over reverse, no matrix is made.
 
     Parameters
@@ -331,6 +342,8 @@ def hvp(f: Function, x: Any, v: Any) -> Any:
     f : callable
         Scalar function of one argument.
     x, v : array_like or nested containers of the same structure
+    has_aux : bool
+        `f` returns ``(value, aux)``; the result is then ``(product, aux)``.
 
     Examples
     --------
@@ -340,4 +353,5 @@ def hvp(f: Function, x: Any, v: Any) -> Any:
     """
     from .forward import jvp
 
-    return jvp(grad(f), (x,), (v,))[1]
+    found = jvp(grad(f, has_aux=has_aux), (x,), (v,), has_aux)
+    return found[1:] if has_aux else found[1]

@@ -14,7 +14,7 @@ from ..graph.modes import MODE, change
 from ..graph.node import Node, next_id, outside
 from ..graph.order import collect, depending
 from .trees import Argument
-from .values import value
+from .values import settled, value
 
 Function = Callable[..., Any]
 Argnums = int | str | Sequence[int | str]
@@ -36,10 +36,11 @@ def _covered(error: Exception, printed: Any) -> GradientLost | None:
 class Run:
     """One call of a function on leaves: the arguments, the output, and sweeps over it.
 
-    With `later` the sweeps come when the caller has its arguments back: they are copied.
+    With `later` the sweeps come when the caller has its arguments back: they are copied. With
+    `has_aux` the function returns a pair, of which the second is not differentiated.
     """
 
-    __slots__ = ("arguments", "aux", "floor", "node", "out")
+    __slots__ = ("arguments", "aux", "floor", "out")
 
     def __init__(
         self,
@@ -48,6 +49,7 @@ class Run:
         kwargs: dict[str, Any],
         which: Sequence[int | str],
         later: bool = False,
+        has_aux: bool = False,
     ) -> None:
         mode = MODE.get()
         quiet = mode is not None and not mode.recording  # under no_grad: its results are constant,
@@ -88,6 +90,10 @@ class Run:
             for node in argument.nodes:
                 node.op.open = False
             argument.check(f, filled, named)
+        self.aux = None
+        if has_aux:
+            self.out, aux = _pair(self.out)
+            self.aux = settled(aux)  # now: a sweep frees what it depends on
 
     def gradients(
         self, seeds: list[tuple[Node, Any]], retain: bool, record: bool = False, batch: int = 0
@@ -116,6 +122,15 @@ class Run:
         for argument in self.arguments:
             connected = connected or argument.recorded
         return [argument.collect(leaves, connected) for argument in self.arguments], connected
+
+
+def _pair(out: Any) -> tuple[Any, Any]:
+    if not isinstance(out, (tuple, list)) or len(out) != 2:
+        raise TypeError(
+            "npgrad: has_aux=True needs a function that returns a pair (value, aux), this one "
+            f"returned {type(out).__name__}"
+        )
+    return out[0], out[1]
 
 
 def distinct(

@@ -112,7 +112,7 @@ def structure(value: Any) -> Any:
     return _spec(value)
 
 
-def _place(value: Any, name: str, index: int) -> str:
+def place(value: Any, name: str, index: int) -> str:
     """How the leaf `index` of `value` is reached: ``argument 0['rate']``."""
     if is_single(value):
         return name
@@ -206,7 +206,7 @@ class Argument:
             try:
                 part = given = differentiable(part, name)
             except NotDifferentiable:
-                differentiable(part, _place(value, name, len(handles)))  # says which leaf
+                differentiable(part, place(value, name, len(handles)))  # says which leaf
                 raise
             origin, copied = None, False
             if type(part) is GradArray:
@@ -258,15 +258,20 @@ class Argument:
         if self.rebuild is _only and not record:
             node = self.nodes[0]
             found = gradients.get(node.id)
-            return found[1] if found is not None else _zeros(node, self.likes[0])
+            return as_scalar(found[1]) if found is not None else _zeros(node, self.likes[0])
         parts = []
         for node, like in zip(self.nodes, self.likes, strict=True):
             found = gradients.get(node.id)
-            part = found[1] if found is not None else _zeros(node, like)
+            part = as_scalar(found[1]) if found is not None else _zeros(node, like)
             if record and type(part) is not GradArray:
                 part = GradArray(part, None)
             parts.append(part)
         return self.rebuild(parts)
+
+
+def as_scalar(part: Any) -> Any:
+    """A gradient of no axes as NumPy's scalar, whatever the rule made of it."""
+    return part[()] if type(part) is backend.NDARRAY and not part.shape else part
 
 
 def _zeros(node: Node, like: Any) -> Any:
