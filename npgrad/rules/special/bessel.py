@@ -29,7 +29,7 @@ def between(name: str, left: float, right: float) -> Slope:
 for name in ("jv", "yv", "yn", "hankel1", "hankel2"):
     smooth(name, None, between(name, 0.5, -0.5))  # 10.6.1
 smooth("iv", None, between("iv", 0.5, 0.5))  # 10.29.1
-smooth("kv", None, between("kv", -0.5, -0.5))
+smooth("kv", None, between("kv", -0.5, -0.5))  # 10.29.1, of exp(v pi i) K_v
 smooth("kn", None, lambda g, x1, x2: -0.5 * g * (sp.kv(x1 - 1, x2) + sp.kv(x1 + 1, x2)))
 
 # Orders 0 and 1: 10.6.3 and 10.29.3; of order 1 by 10.6.1 and 10.29.1, which do not divide by x.
@@ -41,6 +41,7 @@ smooth("i0", lambda g, x: g * sp.i1(x))
 smooth("i1", lambda g, x: 0.5 * g * (sp.i0(x) + sp.iv(2, x)))
 smooth("k0", lambda g, x: -g * sp.k1(x))
 smooth("k1", lambda g, x: -0.5 * g * (sp.k0(x) + sp.kv(2, x)))
+# The next four by the product rule: times exp(-|x|), and times exp(x).
 smooth("i0e", lambda g, x, y: g * (sp.i1e(x) - np.sign(x) * y))
 smooth("i1e", lambda g, x, y: g * (0.5 * (sp.i0e(x) + sp.ive(2, x)) - np.sign(x) * y))
 smooth("k0e", lambda g, x, y: g * (y - sp.k1e(x)))
@@ -48,17 +49,17 @@ smooth("k1e", lambda g, x, y: g * (y - 0.5 * (sp.k0e(x) + sp.kve(2, x))))
 
 # ------------------------------------------------------------------------------- scaled functions
 smooth(
-    "kve",  # times exp(z)
+    "kve",  # times exp(z): 10.29.1 and the product rule
     None,
     lambda g, x1, x2, y: g * (y - 0.5 * (sp.kve(x1 - 1, x2) + sp.kve(x1 + 1, x2))),
 )
 smooth(
-    "hankel1e",  # times exp(-iz)
+    "hankel1e",  # times exp(-iz): 10.6.1 and the product rule
     None,
     lambda g, x1, x2, y: g * (0.5 * (sp.hankel1e(x1 - 1, x2) - sp.hankel1e(x1 + 1, x2)) - 1j * y),
 )
 smooth(
-    "hankel2e",  # times exp(iz)
+    "hankel2e",  # times exp(iz): likewise
     None,
     lambda g, x1, x2, y: g * (0.5 * (sp.hankel2e(x1 - 1, x2) - sp.hankel2e(x1 + 1, x2)) + 1j * y),
 )
@@ -84,7 +85,7 @@ smooth("ive", None, ive_cotangent, forward=(None, ive_tangent), holomorphic=Fals
 
 
 def imaginary_scale(name: str) -> tuple[Slope, Slope]:
-    """VJP and JVP of a function scaled by exp(-|Im z|); for real z the scale is 1."""
+    """VJP and JVP of a function scaled by exp(-|Im z|), by 10.6.1; for real z the scale is 1."""
     fun = getattr(sp, name)
 
     def slope(v: Any, z: Any) -> Any:
@@ -120,10 +121,11 @@ def kelvin_curve(x: Any) -> Any:
 
 
 def kelvin_slopes(x: Any, y: tuple[Any, Any, Any, Any]) -> tuple[Any, Any, Any, Any]:
-    """Be, Ke and their derivatives; x^2 w'' + x w' = i x^2 w, 10.61(iii), for Ke."""
+    """Be, Ke and their derivatives; x^2 w'' + x w' = i x^2 w, 10.61.3, for Ke."""
     return y[2], y[3], kelvin_curve(x), 1j * y[1] - y[3] / x
 
 
+# SciPy's berp, beip, kerp and keip are the derivatives; theirs are Kelvin's equation, 10.61.3.
 smooth("ber", lambda g, x: g * sp.berp(x))
 smooth("bei", lambda g, x: g * sp.beip(x))
 smooth("berp", lambda g, x: g * np.real(kelvin_curve(x)))
@@ -190,8 +192,9 @@ def struve_ratio(x: Any) -> Any:
     return select(near, lambda u: polynomial(u * u, STRUVE_TAIL), lambda u: sp.struve(0, u) / u, x)
 
 
-several("iti0k0", "x", x=lambda x: (sp.i0(x), sp.k0(x)))  # 10.43
-several("itj0y0", "x", x=lambda x: (sp.j0(x), sp.y0(x)))  # 10.22
+# The integrands of 10.43(i) and 10.22(i), of S. Zhang and J. Jin (1996), chapter 5, and of 11.7(i).
+several("iti0k0", "x", x=lambda x: (sp.i0(x), sp.k0(x)))
+several("itj0y0", "x", x=lambda x: (sp.j0(x), sp.y0(x)))
 several("it2i0k0", "x", x=lambda x: (i0_tail(x), -sp.k0(x) / x))
 several("it2j0y0", "x", x=lambda x: (j0_tail(x), -sp.y0(x) / x))
 smooth("itstruve0", lambda g, x: g * sp.struve(0, x))

@@ -1,7 +1,9 @@
-"""Distribution functions and their inverses (DLMF 8; densities as in any table of distributions).
+"""Distribution functions and their inverses (DLMF 8.17 and 8.23; the book below).
 
 The derivative of a distribution function by its variable is the density, that of its inverse one
 over the density. Densities are exponentials of logarithms: no overflow, and accurate in the tails.
+Densities and mixtures of F, t and the noncentral distributions: N. L. Johnson, S. Kotz and
+N. Balakrishnan (1995), Continuous Univariate Distributions 2, chapters 27 to 31.
 """
 
 from __future__ import annotations
@@ -32,12 +34,12 @@ def gamma_density(a: Any, x: Any) -> Any:
 
 
 def chi_density(v: Any, x: Any) -> Any:
-    """Chi-square with v degrees of freedom."""
+    """Chi-square with v degrees of freedom: gamma of shape v/2 at x/2, 8.23."""
     return 0.5 * gamma_density(0.5 * v, 0.5 * x)
 
 
 def f_density(m: Any, n: Any, x: Any) -> Any:
-    """Fisher's F with m and n degrees of freedom: that of mx / n is u^(a-1) (1+u)^(-a-b) / B."""
+    """Fisher's F, m and n degrees of freedom: mx / n has u^(a-1) (1+u)^(-a-b) / B (chapter 27)."""
     far = np.isposinf(x)
     x = np.where(far, 1, x)
     rest = n / (n + m * x)  # 1 - mx / (n + mx), with all its digits where it is small
@@ -46,14 +48,14 @@ def f_density(m: Any, n: Any, x: Any) -> Any:
 
 
 def t_density(v: Any, t: Any) -> Any:
-    """Student's t with v degrees of freedom."""
+    """Student's t with v degrees of freedom, chapter 28."""
     norm = sp.betaln(0.5 * v, 0.5) + 0.5 * np.log(v)
     return np.exp(-0.5 * (v + 1) * np.log1p(t * t / v) - norm)
 
 
 @primitive
 def chi_noncentral(x: Any, v: Any, nc: Any) -> Any:
-    """Noncentral chi-square: exp(-(x+nc)/2) (x/nc)^(v/4-1/2) I_(v/2-1)(sqrt(nc x)) / 2.
+    """Noncentral chi-square, chapter 29: exp(-(x+nc)/2) (x/nc)^(v/4-1/2) I_(v/2-1)(sqrt(nc x)) / 2.
 
     Near nc = 0, where that is 0/0, by the first terms of the Poisson mixture.
     """
@@ -83,7 +85,7 @@ reverse(chi_noncentral, CHI_RULES, CHI_RULES, ignores=("v",))
 
 # ------------------------------------------------------------------------------ beta and binomial
 smooth(
-    "betainc",
+    "betainc",  # 8.17.1 and 8.17.2; by the shapes as in `shapes`
     lambda g, x1, x2, x3: g * beta_shapes(x1, x2, x3)[0],
     lambda g, x1, x2, x3: g * beta_shapes(x1, x2, x3)[1],
     lambda g, x1, x2, x3: g * beta_density(x1, x2, x3),
@@ -94,7 +96,7 @@ smooth(
     lambda g, x1, x2, x3: -g * beta_shapes(x1, x2, x3)[1],
     lambda g, x1, x2, x3: -g * beta_density(x1, x2, x3),
 )
-smooth(  # the value is held
+smooth(  # the implicit function theorem: the value is held
     "betaincinv",
     lambda g, x1, x2, y: -g * beta_shapes(x1, x2, y)[0] / beta_density(x1, x2, y),
     lambda g, x1, x2, y: -g * beta_shapes(x1, x2, y)[1] / beta_density(x1, x2, y),
@@ -120,7 +122,7 @@ smooth("bdtri", None, None, lambda g, x1, x2, y: -g / binomial(x1, x2, y))
 
 
 def negative_binomial(k: Any, n: Any, p: Any) -> Any:
-    """Of nbdtr(k, n, p) = I_p(n, k + 1)."""
+    """Of nbdtr(k, n, p) = I_p(n, k + 1), 8.17.24."""
     return beta_density(n, np.floor(k) + 1, p)
 
 
@@ -152,7 +154,7 @@ smooth(
 
 
 def chi_shape(v: Any, x: Any) -> Any:
-    """By the degrees of freedom."""
+    """By the degrees of freedom: the distribution function is gammainc(v/2, x/2), 8.23."""
     return 0.5 * gamma_shape(0.5 * v, 0.5 * x)
 
 
@@ -171,6 +173,7 @@ smooth(
     lambda g, x1, y: -g * chi_shape(x1, y) / chi_density(x1, y),
     lambda g, x1, y: -g / chi_density(x1, y),
 )
+# Poisson's distribution is gammaincc(k + 1, m), 8.4.10.
 smooth("pdtr", None, lambda g, x1, x2: -g * gamma_density(np.floor(x1) + 1, x2))
 smooth("pdtrc", None, lambda g, x1, x2: g * gamma_density(np.floor(x1) + 1, x2))
 smooth("pdtri", None, lambda g, x1, y: -g / gamma_density(x1 + 1, y))
@@ -249,7 +252,7 @@ def f_denominator(m: Any, n: Any, x: Any) -> Any:
 
 
 smooth(
-    "fdtr",
+    "fdtr",  # betainc(m/2, n/2, mx / (n + mx)), chapter 27
     lambda g, x1, x2, x3: g * f_numerator(x1, x2, x3),
     lambda g, x1, x2, x3: g * f_denominator(x1, x2, x3),
     lambda g, x1, x2, x3: g * f_density(x1, x2, x3),
@@ -284,7 +287,7 @@ def double(x: Any) -> Any:
 
 
 def f_noncentral(x: Any, m: Any, n: Any, nc: Any) -> Any:
-    """The density of noncentral F: a ufunc that SciPy keeps private, decided below."""
+    """The density of noncentral F, chapter 30: a ufunc that SciPy keeps private, decided below."""
     density = ufunc("_ncf_pdf")
     if density is not None:
         return density(double(x), double(m), double(n), double(nc))
@@ -331,7 +334,7 @@ def t_widened(t: Any, v: Any) -> tuple[Any, Any]:
 
 
 def t_noncentral(t: Any, v: Any, nc: Any) -> Any:
-    """The density of noncentral t, which SciPy keeps private: (v/t) (F_(v+2)(t s) - F_v(t))."""
+    """The density of noncentral t, chapter 31: (v/t) (F_(v+2)(t s) - F_v(t)); private in SciPy."""
     density = ufunc("_nct_pdf")
     if density is not None:
         return density(double(t), double(v), double(nc))
@@ -377,6 +380,8 @@ KOLMOGOROV_BORDER = 0.8
 def kolmogorov_slope(y: Any) -> Any:
     """Minus the density: a theta series term by term, for small y its transform (20.7.33).
 
+    A. Kolmogorov (1933), Giorn. Ist. Ital. Attuari 4, 83.
+
     Five terms of each are exact to 1e-17 on their side of the border; below 0.04 nothing is left.
     """
     near = y < KOLMOGOROV_BORDER
@@ -400,6 +405,8 @@ smooth("kolmogi", lambda g, y: g / kolmogorov_slope(y))
 @primitive
 def smirnov_derivative(n: Any, d: Any, order: int) -> Any:
     """A derivative of Smirnov's survival function, a polynomial between multiples of 1/n.
+
+    Z. W. Birnbaum and F. H. Tingey (1951), Ann. Math. Statist. 22, 592.
 
     It is d times the sum over j <= n(1-d) of binom(n, j) (d + j/n)^(j-1) (1 - d - j/n)^(n-j), each
     product differentiated by Leibniz' rule.
@@ -436,7 +443,7 @@ smooth("smirnovi", None, lambda g, x1, y: g / smirnov_derivative(x1, y, 1))
 
 # ----------------------------------------------------------------------------------- Tukey's lambda
 def tukey_density(value: Any, shape: Any) -> Any:
-    """dF/dx from x = (F^l - (1-F)^l) / l; l = 0 is the logistic distribution; 0 off the support."""
+    """dF/dx from x = (F^l - (1-F)^l) / l, Tukey's; l = 0 is logistic; 0 off the support."""
     inside = (value > 0) & (value < 1)
     value = np.where(inside, value, 0.5)
     return np.where(inside, 1 / (np.power(value, shape - 1) + np.power(1 - value, shape - 1)), 0)

@@ -1,4 +1,8 @@
-"""Compositions of elementary functions: xlogy, expit, boxcox, huber, functions in degrees."""
+"""Compositions of elementary functions: xlogy, expit, boxcox, huber, functions in degrees.
+
+Their definitions are SciPy's; the derivatives are those of DLMF 4.2 (powers, exponentials and
+logarithms), 4.20 (circular functions) and the chain rule.
+"""
 
 from __future__ import annotations
 

@@ -94,12 +94,12 @@ def f_phi_m(phi: Any, m: Any) -> Any:
 
 
 smooth(
-    "ellipeinc",
+    "ellipeinc",  # the integrand of 19.2.5
     lambda g, x1, x2: g * np.sqrt(1 - x2 * np.square(np.sin(x1))),
     lambda g, x1, x2: g * e_phi_m(x1, x2),
 )
 smooth(
-    "ellipkinc",
+    "ellipkinc",  # the integrand of 19.2.4
     lambda g, x1, x2: g / np.sqrt(1 - x2 * np.square(np.sin(x1))),
     lambda g, x1, x2: g * f_phi_m(x1, x2),
 )
@@ -186,7 +186,7 @@ def rd_slope(x: Any, y: Any, z: Any) -> Any:
 
 
 def rg_slope(x: Any, y: Any, z: Any) -> Any:
-    """(R_F - x R_D(y, z, x)/3)/4 as one integral, whose integrand has the factor t."""
+    """(R_F - x R_D(y, z, x)/3)/4, 19.23.7, as one integral, whose integrand has the factor t."""
     return 0.125 * carlson_integral(x, y, z, 0.0, (1.5, 0.5, 0.5, -1.0))
 
 
@@ -207,7 +207,7 @@ def rc_first(g: Any, x1: Any, x2: Any) -> Any:
 
 
 def rc_second(g: Any, x1: Any, x2: Any) -> Any:
-    """By y; a principal value obeys R_y = (sqrt(x)/y - R) / (2 (y - x))."""
+    """By y; a principal value obeys R_y = (sqrt(x)/y - R) / (2 (y - x)), from 19.18(i)."""
     right = positive(x2)
     y = np.where(right, x2, 1)
     negative = np.where(right, -1, x2)

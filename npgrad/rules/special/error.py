@@ -73,7 +73,8 @@ def mills(x: Any) -> Any:
     return math.sqrt(2 / math.pi) / sp.erfcx(-x / ROOT_TWO)
 
 
-smooth("erf", lambda g, x: 2 / ROOT_PI * g * np.exp(-x * x))  # 7.2.1
+# The integrand of 7.2.1; erfi(x) is -i erf(ix). Inverses: one over the slope.
+smooth("erf", lambda g, x: 2 / ROOT_PI * g * np.exp(-x * x))
 smooth("erfc", lambda g, x: -2 / ROOT_PI * g * np.exp(-x * x))
 smooth("erfi", lambda g, x: 2 / ROOT_PI * g * np.exp(x * x))
 smooth("erfcx", lambda g, x, y, dtype: g * erfcx_slope(x, y, dtype))
@@ -81,6 +82,7 @@ smooth("dawsn", lambda g, x, y, dtype: g * dawsn_slope(x, y, dtype))
 smooth("wofz", lambda g, x, y: g * wofz_slope(x, y))
 smooth("erfinv", lambda g, y: ROOT_PI / 2 * g * np.exp(y * y))  # 7.17(i)
 smooth("erfcinv", lambda g, y: -ROOT_PI / 2 * g * np.exp(y * y))
+# The normal distribution function is erfc(-x / sqrt(2)) / 2, 7.20.1; its derivative is the density.
 smooth("ndtr", lambda g, x: g * np.exp(-0.5 * x * x) / ROOT_TWO_PI)
 smooth("log_ndtr", lambda g, x: g * mills(x))
 smooth("ndtri", lambda g, y: ROOT_TWO_PI * g * np.exp(0.5 * y * y))
@@ -94,7 +96,10 @@ def fresnel_slopes(z: Any) -> tuple[Any, Any]:
 
 
 def modfresnel_slopes(sign: int) -> Any:
-    """F(x) = integral from x of exp(+-it^2); K(x) = F(x) exp(-+i(x^2 + pi/4)) / sqrt(pi)."""
+    """F(x) = integral from x of exp(+-it^2); K(x) = F(x) exp(-+i(x^2 + pi/4)) / sqrt(pi).
+
+    M. Abramowitz and I. Stegun (1964), 7.3; the integrand, and the product rule.
+    """
 
     def slopes(x: Any, y: tuple[Any, Any]) -> tuple[Any, Any]:
         corner = complex(math.cos(math.pi / 4), -sign * math.sin(math.pi / 4)) / ROOT_PI
@@ -143,7 +148,7 @@ def voigt_slopes(x: Any, sigma: Any, gamma: Any) -> tuple[Any, Any]:
 
 
 def voigt_sigma(g: Any, x1: Any, x2: Any, x3: Any) -> Any:
-    """A normal distribution of variance sigma^2 spreads by the diffusion equation."""
+    """A normal distribution of variance sigma^2 spreads by the diffusion equation, 7.19(i)."""
     return g * x2 * np.real(voigt_slopes(x1, x2, x3)[1])
 
 

@@ -36,9 +36,9 @@ def expn_slope(n: Any, x: Any) -> Any:
 smooth("exp1", lambda g, x: -g * np.exp(-x) / x)  # 6.2.1
 smooth("expi", lambda g, x: g * np.exp(x) / x)  # 6.2.5
 smooth("expn", None, lambda g, x1, x2: g * expn_slope(x1, x2))
-smooth("exprel", lambda g, x: g * exponential_moment(x, 1))
+smooth("exprel", lambda g, x: g * exponential_moment(x, 1))  # (exp(x) - 1)/x under its integral
 smooth("spence", lambda g, x: -g * log1p_ratio(x - 1))  # 25.12.2; Li2(1 - z)
-smooth("wrightomega", lambda g, y: g * y / (1 + y))  # w + log w = z
+smooth("wrightomega", lambda g, y: g * y / (1 + y))  # w + log w = z, with 4.13.1
 smooth(
     "_lambertw",  # 4.13.4: W' = exp(-W) / (1 + W), which holds at z = 0 too
     lambda g, y: g * np.exp(-y) / (1 + y),

@@ -153,7 +153,7 @@ def binom_upper(g: Any, x1: Any, x2: Any, y: Any) -> Any:
 
 
 def binom_lower(g: Any, x1: Any, x2: Any, y: Any) -> Any:
-    """binom(n, k) (psi(n-k+1) - psi(k+1))."""
+    """binom(n, k) (psi(n-k+1) - psi(k+1)), DLMF 1.2.6 and 5.2.2."""
     n = x1 + 1
     upper = over_factor(y, lambda near: sp.beta(n, np.where(near, x2 - x1, 1)), n - x2)
     lower = over_factor(y, lambda near: sp.beta(n, np.where(near, -x2, 1)), x2 + 1)
@@ -166,7 +166,8 @@ def poch_first(g: Any, x1: Any, x2: Any, y: Any) -> Any:
     return g * psi_gap(y, total, x1, -x2, lambda near: signed_exp(near, total, 1 - x1))
 
 
-smooth("gamma", lambda g, x, y: g * y * sp.psi(x))  # 5.2.2
+# 5.2.2: psi = gamma'/gamma; of its logarithms psi itself
+smooth("gamma", lambda g, x, y: g * y * sp.psi(x))
 smooth("gammaln", lambda g, x: g * sp.psi(x))
 smooth("loggamma", lambda g, x: g * sp.psi(x))
 smooth("rgamma", lambda g, x: g * rgamma_slope(x))
@@ -175,7 +176,7 @@ smooth("_zeta", None, lambda g, x1, x2: -g * x1 * sp.zeta(x1 + 1, x2))  # 25.11.
 smooth("beta", beta_first, lambda g, x1, x2, y: beta_first(g, x2, x1, y))
 smooth("betaln", betaln_first, lambda g, x1, x2: betaln_first(g, x2, x1))
 smooth("binom", binom_upper, binom_lower)
-smooth("poch", poch_first, lambda g, x1, x2, y: g * y * sp.psi(x1 + x2))
+smooth("poch", poch_first, lambda g, x1, x2, y: g * y * sp.psi(x1 + x2))  # 5.2.5 and 5.2.2
 steps("gammasgn", "the sign of gamma is constant between two poles")
 refuse("zetac _riemann_zeta", "the derivative of Riemann's zeta is not among SciPy's functions")
 refuse("_factorial _stirling2_inexact", RULED_OUT)

@@ -36,7 +36,7 @@ smooth(
     lambda g, x1, x2, x3: g * sp.wright_bessel(x1, x1 + x2, x3),
 )
 smooth(
-    "log_wright_bessel",
+    "log_wright_bessel",  # 10.46.1 over the value
     None,
     None,
     lambda g, x1, x2, x3, y: g * np.exp(sp.log_wright_bessel(x1, x1 + x2, x3) - y),
@@ -53,6 +53,6 @@ def cylinder_w(a: Any, x: Any, y: tuple[Any, Any]) -> tuple[Any, Any]:
     return y[1], (a - 0.25 * x * x) * y[0]
 
 
-several("pbdv", "v, x", x=cylinder)
+several("pbdv", "v, x", x=cylinder)  # D and V obey one equation, 12.2(i)
 several("pbvv", "v, x", x=cylinder)
 several("pbwa", "a, x", x=cylinder_w)
