@@ -1,4 +1,4 @@
-"""Second order of every sample, in the three orders of composition; third order of a few."""
+"""Second order of every sample, in the four orders of composition; third order of a few."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 import npgrad
 from tests.harness import (
     SAMPLES,
+    check_forward_over_forward,
     check_forward_over_reverse,
     check_reverse_over_forward,
     check_reverse_over_reverse,
@@ -35,6 +36,11 @@ def test_forward_over_reverse(sample: Sample) -> None:
 @pytest.mark.parametrize("sample", parameters(SECOND_FORWARD))
 def test_reverse_over_forward(sample: Sample) -> None:
     check_reverse_over_forward(sample)
+
+
+@pytest.mark.parametrize("sample", parameters(SECOND_FORWARD))
+def test_forward_over_forward(sample: Sample) -> None:
+    check_forward_over_forward(sample)
 
 
 # Third derivatives by hand, at a point where no term vanishes.
