@@ -10,7 +10,8 @@ A nan version is the plain function with ``where=`` not nan; one rule serves bot
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -149,6 +150,26 @@ def per_spread(g: Any, y: Any) -> Any:
     return np.where(still, 0, g / np.where(still, 1, 2.0 * y))
 
 
+class Spread(NamedTuple):
+    """The arguments of var and std, by NumPy's names."""
+
+    a: Any
+    axis: Any
+    keepdims: Any
+    where: Any
+    ddof: Any
+    correction: Any
+    mean: Any
+
+    def weights(self) -> tuple[Any, Any]:
+        """The deviations from the mean, and 2 / (n - ddof)."""
+        lost = self.correction if given(self.correction) else self.ddof
+        return (
+            deviation(self.a, self.axis, self.where, self.mean),
+            twice_per_freedom(self.a, self.axis, self.where, lost),
+        )
+
+
 def decide_spread(fun: Any, *, root: bool, nan: bool) -> None:
     """Decide var, std or a nan version: sum |a - mean|^2 / (n - ddof), or its root.
 
@@ -156,82 +177,41 @@ def decide_spread(fun: Any, *, root: bool, nan: bool) -> None:
     deviations from it add up to 0. A ``mean=`` that was given may be off, and has its own rule.
     """
 
-    def weights(a: Any, axis: Any, where: Any, ddof: Any, correction: Any, mean: Any) -> Any:
-        where = known(a, where) if nan else where
-        lost = correction if given(correction) else ddof
-        return deviation(a, axis, where, mean), twice_per_freedom(a, axis, where, lost)
-
-    def vjp(
-        g: Any,
-        y: Any,
-        a: Any,
-        axis: Any,
-        keepdims: Any,
-        where: Any,
-        ddof: Any,
-        correction: Any,
-        mean: Any,
-    ) -> Any:
-        away, weight = weights(a, axis, where, ddof, correction, mean)
-        each = restore(per_spread(g, y) if root else g, a.shape, axis, keepdims)
-        g = restore(g, a.shape, axis, keepdims)
+    def vjp(g: Any, y: Any, of: Spread) -> Any:
+        away, weight = of.weights()
+        each = restore(per_spread(g, y) if root else g, of.a.shape, of.axis, of.keepdims)
+        g = restore(g, of.a.shape, of.axis, of.keepdims)
         return keep_zeros(g, times(away, each * weight), y)
 
-    def jvp(
-        g: Any,
-        y: Any,
-        a: Any,
-        axis: Any,
-        keepdims: Any,
-        where: Any,
-        ddof: Any,
-        correction: Any,
-        mean: Any,
-    ) -> Any:
-        chosen = known(a, where) if nan else where
-        g = np.where(chosen, g, 0) if selecting(chosen) else g
-        away, weight = weights(a, axis, where, ddof, correction, mean)
+    def jvp(g: Any, y: Any, of: Spread) -> Any:
+        g = np.where(of.where, g, 0) if selecting(of.where) else g
+        away, weight = of.weights()
         moved = keep_zeros(g, inner(away, g) * weight, y)
-        moved = np.sum(moved, axis=axes_of(g, axis, a.ndim), **options(keepdims=keepdims))
+        axes = axes_of(g, of.axis, of.a.ndim)
+        moved = np.sum(moved, axis=axes, **options(keepdims=of.keepdims))
         return keep_zeros(moved, per_spread(moved, y), y) if root else moved
 
     # a step of the mean is a step of every element the other way
-    def vjp_mean(
-        g: Any,
-        y: Any,
-        a: Any,
-        axis: Any,
-        keepdims: Any,
-        where: Any,
-        ddof: Any,
-        correction: Any,
-        mean: Any,
-        shape: Any,
-    ) -> Any:
-        moved = vjp(g, y, a, axis, keepdims, where, ddof, correction, mean)
-        return -sum_to(moved, shape)
+    def vjp_mean(g: Any, y: Any, of: Spread) -> Any:
+        return -sum_to(vjp(g, y, of), np.shape(of.mean))
 
-    def jvp_mean(
-        g: Any,
-        y: Any,
-        a: Any,
-        axis: Any,
-        keepdims: Any,
-        where: Any,
-        ddof: Any,
-        correction: Any,
-        mean: Any,
-        shape: Any,
-    ) -> Any:
-        extra = a.ndim - len(shape)
+    def jvp_mean(g: Any, y: Any, of: Spread) -> Any:
+        shape = np.shape(of.mean)
         batch = g.shape[: g.ndim - len(shape)]
-        g = np.broadcast_to(-g.reshape((*batch, *(1,) * extra, *shape)), batch + a.shape)
-        return jvp(g, y, a, axis, keepdims, where, ddof, correction, mean)
+        g = -g.reshape((*batch, *(1,) * (of.a.ndim - len(shape)), *shape))
+        return jvp(np.broadcast_to(g, batch + of.a.shape), y, of)
+
+    def rule(of: Callable[[Any, Any, Spread], Any]) -> Any:
+        return lambda g, y, a, axis, keepdims, where, ddof, correction, mean: of(
+            g,
+            y,
+            Spread(a, axis, keepdims, known(a, where) if nan else where, ddof, correction, mean),
+        )
 
     reverse(
         fun,
-        {"a": vjp, "mean": vjp_mean},
-        {"a": jvp, "mean": jvp_mean},
+        {"a": rule(vjp), "mean": rule(vjp_mean)},
+        {"a": rule(jvp), "mean": rule(jvp_mean)},
         ignores=("dtype",),
         holomorphic=False,
         batched=True,
