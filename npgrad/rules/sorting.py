@@ -78,14 +78,15 @@ def level_ties(g: Any, ordered: Any) -> Any:
 # ------------------------------------------------------------------------------- sort, partition
 def sort_vjp(g: Any, y: Any, a: Any, axis: Any) -> Any:
     """Every cotangent back to where its element came from."""
+    shape = a.shape
     last = axis is not None and axis in (-1, a.ndim - 1)
     kernels = one_pass(a, g, y, operation="sort") if last else None
     if kernels is not None:
-        lines = (x.reshape(-1, a.shape[-1]) for x in (g, y, np.argsort(a, axis=-1)))
-        return kernels.back(*lines).reshape(a.shape)
+        g, y, a = (x.reshape(-1, x.shape[-1]) for x in (g, y, a))
+        return kernels.back(g, y, kernels.order(a)).reshape(shape)
     g = level_ties(rows(g, axis), rows(y, axis))
     order = np.argsort(rows(a, axis), axis=-1)
-    return unrows(put(g, places(order)), a.shape, axis)
+    return unrows(put(g, places(order)), shape, axis)
 
 
 def sort_jvp(g: Any, y: Any, a: Any, axis: Any) -> Any:

@@ -15,7 +15,9 @@ SHAPE = (64, LARGE // 4096, 64)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("shape", [(1, 30, 40), (30, 40, 1), (1, 1200, 1), (3, 40, 10)])
+@pytest.mark.parametrize(
+    "shape", [(1, 30, 40), (30, 40, 1), (1, 1200, 1), (3, 40, 10), (2, 40, 130)]
+)
 def test_kernel_equals_its_reference(shape: Any, dtype: Any) -> None:
     rng = np.random.default_rng(5)
     a = rng.integers(0, 20, shape).astype(dtype)
