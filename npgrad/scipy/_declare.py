@@ -3,7 +3,7 @@
 Two ways: `stand_in` runs SciPy's own function on plain arguments and a body in NumPy's words on
 recorded ones; `operation` makes SciPy's computation one node with a rule of its own (a word of the
 table decides it). The bodies take SciPy's arguments; what changes no number (``overwrite_a``,
-``check_finite``, ``workers``) they accept and leave.
+``workers``) they accept and leave.
 """
 
 from __future__ import annotations
@@ -19,7 +19,16 @@ from ..graph.array import GradArray, recorded
 from ..graph.stacking import stacked
 from ..primitives import primitive
 
-__all__ = ["array_of", "is_recorded", "operation", "plain", "refuse", "stand_in", "varies"]
+__all__ = [
+    "array_of",
+    "finite",
+    "is_recorded",
+    "operation",
+    "plain",
+    "refuse",
+    "stand_in",
+    "varies",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -83,6 +92,12 @@ def array_of(value: Any) -> Any:
     if isinstance(value, (list, tuple)) and is_recorded(value):
         return stacked(value)
     return np.asarray(value)
+
+
+def finite(wanted: bool, *arrays: Any) -> None:
+    """Raise SciPy's ValueError for an infinity or a NaN, if `wanted` (its ``check_finite``)."""
+    if wanted and not all(bool(np.all(np.isfinite(array))) for array in arrays):
+        raise ValueError("array must not contain infs or NaNs")
 
 
 def plain(value: Any) -> Any:

@@ -9,7 +9,7 @@ import scipy.linalg as original
 
 from ..rules.linalg import transposed
 from ..table import reverse
-from ._declare import array_of, operation, stand_in
+from ._declare import array_of, finite, operation, stand_in
 
 Array = Any
 
@@ -132,6 +132,7 @@ def solve_banded(
     """
     low, up = (int(count) for count in l_and_u)
     ab, b = array_of(ab), array_of(b)
+    finite(check_finite, ab, b)
     if ab.ndim != 2 or b.ndim > 2:
         if b.ndim == 1:
             raise ValueError("solve_banded: a stack of matrices needs b of at least two axes")

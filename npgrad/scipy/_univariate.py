@@ -15,6 +15,7 @@ import numpy as np
 import scipy.special as sp
 import scipy.stats as original
 
+from ..rules.special.shapes import t_log_density
 from ._declare import array_of, is_recorded, plain, refuse, varies
 
 Array = Any
@@ -192,20 +193,6 @@ def _alike(values: list[Any]) -> list[Any]:
 HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 
 
-def _t_logpdf(x: Array, df: Array) -> Array:
-    """Student's; with infinitely many degrees of freedom the normal one."""
-    infinite = df == np.inf
-    some = bool(np.any(infinite))
-    v = np.where(infinite, 1, df) if some else df
-    y = (
-        sp.gammaln(0.5 * (v + 1))
-        - sp.gammaln(0.5 * v)
-        - 0.5 * np.log(v * math.pi)
-        - 0.5 * (v + 1) * np.log1p(x * x / v)
-    )
-    return np.where(infinite, -0.5 * x * x - HALF_LOG_2PI, y) if some else y
-
-
 def _poisson_logpmf(x: Array, mu: Array) -> Array:
     return sp.xlogy(x, mu) - sp.gammaln(x + 1) - mu
 
@@ -237,7 +224,7 @@ t = Distribution(
     "t",
     ("df",),
     (-np.inf, np.inf),
-    logpdf=_t_logpdf,
+    logpdf=lambda x, df: t_log_density(df, x),
     cdf=lambda x, df: sp.stdtr(df, x),
     sf=lambda x, df: sp.stdtr(df, -x),
 )

@@ -11,9 +11,17 @@ from ._declare import array_of, refuse, stand_in
 
 _ONE = ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")
 _MANY = ("fft2", "ifft2", "rfft2", "irfft2", "fftn", "ifftn", "rfftn", "irfftn")
+_HERMITIAN = ("hfft2", "ihfft2", "hfftn", "ihfftn")
 _SHIFTS = ("fftshift", "ifftshift")
+# NumPy has no such transform of several axes: hfftn(x) is irfftn(conj(x)), scaled the other way
+_TURNED: dict[Any, Any] = {
+    None: "forward",
+    "backward": "forward",
+    "ortho": "ortho",
+    "forward": "backward",
+}
 
-__all__ = [*_ONE, *_MANY, *_SHIFTS]  # noqa: PLE0604 -- three tuples of names
+__all__ = [*_ONE, *_MANY, *_HERMITIAN, *_SHIFTS]  # noqa: PLE0604 -- tuples of names
 
 
 def __getattr__(name: str) -> Any:
@@ -41,8 +49,23 @@ def _one(name: str) -> Any:
     return _named(transform, name)
 
 
+def _hermitian(name: str) -> Any:
+    """A transform of several axes from or to real numbers, by the opposite one."""
+
+    def numpys(x: Any, s: Any, axes: Any, norm: Any) -> Any:
+        if norm not in _TURNED:
+            raise ValueError(
+                f"Invalid norm value {norm!r}, should be 'backward', 'ortho' or 'forward'"
+            )
+        if name.startswith("h"):
+            return np.fft.irfftn(np.conj(x), s, axes, _TURNED[norm])
+        return np.conj(np.fft.rfftn(x, s, axes, _TURNED[norm]))
+
+    return numpys
+
+
 def _many(name: str) -> Any:
-    numpys = getattr(np.fft, name)
+    numpys = getattr(np.fft, name, None) or _hermitian(name)
     last = (-2, -1) if name.endswith("2") else None
 
     @stand_in(getattr(original, name))
@@ -84,5 +107,5 @@ def _named(function: Any, name: str) -> Any:
 
 
 globals().update({name: _one(name) for name in _ONE})
-globals().update({name: _many(name) for name in _MANY})
+globals().update({name: _many(name) for name in (*_MANY, *_HERMITIAN)})
 globals().update({name: _shift(name) for name in _SHIFTS})

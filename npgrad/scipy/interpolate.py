@@ -1,7 +1,8 @@
-"""``scipy.interpolate``: the cubic spline; other names are SciPy's."""
+"""``scipy.interpolate``: the cubic spline, its derivatives and integrals; the rest is SciPy's."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -14,22 +15,126 @@ Array = Any
 
 __all__ = ["CubicSpline"]
 
-# What SciPy's spline has and a recorded one has not: the way there is
-INSTEAD = {
-    "derivative": "spline(x, nu) is the nu-th derivative at x",
-    "antiderivative": "npgrad.scipy.integrate.quad(spline, a, b) integrates from a to b",
-    "integrate": "npgrad.scipy.integrate.quad(spline, a, b) integrates from a to b",
-    "roots": "find it with plain values, and npgrad.transforms.implicit.root differentiates it",
-    "solve": "find it with plain values, and npgrad.transforms.implicit.root differentiates it",
-}
+# What SciPy's polynomials have and recorded ones have not: the way there
+INSTEAD = dict.fromkeys(
+    ("roots", "solve"),
+    "find it with plain values, and npgrad.transforms.implicit.root differentiates it",
+)
 
 
 def __getattr__(name: str) -> Any:
     return getattr(original, name)
 
 
-class CubicSpline:
+class PiecewisePolynomial:
+    """What SciPy calls a ``PPoly``: one polynomial for each interval between two knots.
+
+    Parameters
+    ----------
+    x, c : array_like
+        Knots and coefficients, the highest power first; `c` has the shape (powers, intervals, ...).
+    theirs : scipy.interpolate.PPoly
+        SciPy's with the plain values of these; it answers for whatever is plain.
+    axis : int
+        Of the values, where the points come in the result.
+    """
+
+    def __init__(self, x: Any, c: Any, theirs: Any, axis: int = 0) -> None:
+        self.x, self.c, self.axis = x, c, axis
+        self.extrapolate = theirs.extrapolate
+        self._plain = theirs
+        self._recorded = is_recorded([x, c])
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or self._recorded:
+            instead = INSTEAD.get(name)
+            raise AttributeError(
+                f"npgrad: npgrad.scipy.interpolate.{type(self).__name__} has no {name!r} where its "
+                f"knots or values are recorded{f': {instead}' if instead else ''}."
+            )
+        return getattr(self._plain, name)
+
+    def derivative(self, nu: int = 1) -> PiecewisePolynomial:
+        """The polynomials' `nu`-th derivative, an antiderivative for a negative one."""
+        if nu < 0:
+            return self.antiderivative(-nu)
+        c = self.c
+        for _ in range(nu):
+            c = c[:-1] * _powers(c, c.shape[0] - 1) if c.shape[0] > 1 else 0 * c
+        return PiecewisePolynomial(self.x, c, self._plain.derivative(nu), self.axis)
+
+    def antiderivative(self, nu: int = 1) -> PiecewisePolynomial:
+        """The `nu`-th antiderivative, continuous and 0 at the first knot."""
+        if nu <= 0:
+            return self.derivative(-nu)
+        c = self.c
+        h = np.reshape(np.diff(self.x), (-1,) + (1,) * (c.ndim - 2))
+        for _ in range(nu):
+            risen = c / _powers(c, c.shape[0])
+            whole: Any = 0
+            for part in risen:
+                whole = (whole + part) * h
+            start = np.concatenate((np.zeros_like(whole[:1]), np.cumsum(whole, axis=0)[:-1]))
+            c = np.concatenate((risen, start[None]))
+        return PiecewisePolynomial(self.x, c, self._plain.antiderivative(nu), self.axis)
+
+    def integrate(self, a: Any, b: Any, extrapolate: Any = None) -> Any:
+        """The integral from `a` to `b`, differentiable in both."""
+        if not (self._recorded or is_recorded([a, b])):
+            return self._plain.integrate(a, b, extrapolate)
+        wide = self.extrapolate if extrapolate is None else extrapolate
+        whole = self.antiderivative()
+        if not isinstance(wide, str):
+            return whole(b, 0, bool(wide)) - whole(a, 0, bool(wide))
+        turns = [np.floor(self._share(array_of(end))) for end in (b, a)]
+        period = self.x[-1] - self.x[0]
+        ends = [array_of(end) - n * period for end, n in zip((b, a), turns, strict=True)]
+        parts = [whole(end, 0, True) for end in ends]
+        return parts[0] - parts[1] + (turns[0] - turns[1]) * whole(self.x[-1], 0, True)
+
+    def _share(self, points: Any) -> Any:
+        """How many periods the plain value of `points` is behind the first knot."""
+        knots = plain(self.x)
+        return (plain(points) - knots[0]) / (knots[-1] - knots[0])
+
+    def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
+        """The `nu`-th derivative at `x`."""
+        if not (self._recorded or is_recorded(x)):
+            return self._plain(x, nu, extrapolate)
+        if nu < 0:
+            raise ValueError("Order of derivative cannot be negative")
+        wide = self.extrapolate if extrapolate is None else extrapolate
+        x, knots = array_of(x), plain(self.x)
+        if isinstance(wide, str):
+            x = x - np.floor(self._share(x)) * (self.x[-1] - self.x[0])
+        points = plain(x)
+        at = np.clip(np.searchsorted(knots, points, side="right") - 1, 0, len(knots) - 2)
+        distance = x - self.x[at]
+        ones = (1,) * (self.c.ndim - 2)
+        distance = np.reshape(distance, distance.shape + ones)
+        total: Any = None
+        top = self.c.shape[0] - 1
+        for power in range(top, nu - 1, -1):
+            part = math.perm(power, nu) * self.c[top - power][at]
+            total = part if total is None else total * distance + part
+        if total is None:
+            total = 0 * self.c[top][at]
+        if not wide:
+            outside = (points < knots[0]) | (points > knots[-1])
+            if np.any(outside):  # as a factor, or the gradient would be 0 there
+                factor = np.where(outside, np.nan, 1).astype(total.real.dtype)
+                total = total * np.reshape(factor, outside.shape + ones)
+        if self.axis % (self.c.ndim - 1) == 0:
+            return total
+        places = tuple(range(points.ndim))
+        goal = self.axis % (self.c.ndim - 1)
+        return np.moveaxis(total, places, tuple(goal + i for i in places))
+
+
+class CubicSpline(PiecewisePolynomial):
     """SciPy's ``CubicSpline``, differentiable in knots, values and the points it is asked at.
+
+    Its derivatives, antiderivatives and integrals are too; roots are refused.
 
     Parameters
     ----------
@@ -50,57 +155,20 @@ class CubicSpline:
         self, x: Any, y: Any, axis: int = 0, bc_type: Any = "not-a-knot", extrapolate: Any = None
     ) -> None:
         ends = bc_type[0:2] if isinstance(bc_type, (tuple, list)) else ()
-        self._recorded = is_recorded([x, y]) or is_recorded(list(ends))
-        # SciPy checks its arguments, and answers for whatever is plain
-        self._plain = original.CubicSpline(
+        # SciPy checks its arguments
+        theirs = original.CubicSpline(
             plain(x), plain(array_of(y)), axis, plain(bc_type), extrapolate
         )
-        self.axis = axis
-        self.extrapolate = self._plain.extrapolate
-        if not self._recorded:
-            self.x, self.c = self._plain.x, self._plain.c
-            return
-        self.x = array_of(x)
-        self.c = _coefficients(self.x, np.moveaxis(array_of(y), axis, 0), bc_type)
+        knots, c = theirs.x, theirs.c
+        if is_recorded([x, y]) or is_recorded(list(ends)):
+            knots = array_of(x)
+            c = _coefficients(knots, np.moveaxis(array_of(y), axis, 0), bc_type)
+        super().__init__(knots, c, theirs, axis)
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or self._recorded:
-            instead = INSTEAD.get(name)
-            raise AttributeError(
-                f"npgrad: npgrad.scipy.interpolate.CubicSpline has no {name!r} where its knots or "
-                f"values are recorded{f': {instead}' if instead else ''}."
-            )
-        return getattr(self._plain, name)
 
-    def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
-        """The spline's `nu`-th derivative at `x`."""
-        if not (self._recorded or is_recorded(x)):
-            return self._plain(x, nu, extrapolate)
-        wide = self.extrapolate if extrapolate is None else extrapolate
-        x, knots, points = array_of(x), plain(self.x), plain(array_of(x))
-        if isinstance(wide, str):
-            period = self.x[-1] - self.x[0]
-            x = x - np.floor((points - knots[0]) / (knots[-1] - knots[0])) * period
-            points = plain(x)
-        at = np.clip(np.searchsorted(knots, points, side="right") - 1, 0, len(knots) - 2)
-        distance = x - self.x[at]
-        ones = (1,) * (self.c.ndim - 2)
-        distance = np.reshape(distance, distance.shape + ones)
-        total: Any = None
-        for power in range(3, nu - 1, -1):
-            factor = float(np.prod(np.arange(power - nu + 1, power + 1)))
-            part = factor * self.c[3 - power][at]
-            total = part if total is None else total * distance + part
-        if total is None:
-            total = 0 * self.c[3][at]
-        if not wide:
-            outside = (points < knots[0]) | (points > knots[-1])
-            total = np.where(np.reshape(outside, outside.shape + ones), np.nan, total)
-        if self.axis % (self.c.ndim - 1) == 0:
-            return total
-        places = tuple(range(points.ndim))
-        goal = self.axis % (self.c.ndim - 1)
-        return np.moveaxis(total, places, tuple(goal + i for i in places))
+def _powers(c: Array, top: int) -> Array:
+    """`top`, ..., 2, 1 beside the coefficients `c`, in their precision."""
+    return np.arange(top, 0, -1, dtype=c.real.dtype).reshape((-1,) + (1,) * (c.ndim - 1))
 
 
 def _end(bc: Any) -> tuple[int, Any]:

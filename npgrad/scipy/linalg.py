@@ -8,6 +8,7 @@ its gradient. The special matrices and the structured equations are in ``_struct
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from typing import Any
 
@@ -16,7 +17,7 @@ import scipy.linalg as original
 
 from ..rules.linalg import adjoint, hermitian_part, transposed
 from ..table import reverse
-from ._declare import array_of, operation, refuse, stand_in
+from ._declare import array_of, finite, operation, plain, stand_in
 from ._structured import block_diag, solve_banded, solve_sylvester, toeplitz
 
 Array = Any
@@ -49,7 +50,7 @@ def __getattr__(name: str) -> Any:
 def _mirrored(a: Array, lower: bool, conjugate: bool) -> Array:
     """The Hermitian (or symmetric) matrix of one triangle of `a`."""
     half = np.tril(a, -1) if lower else np.triu(a, 1)
-    main = a * np.eye(a.shape[-1], dtype=a.dtype)
+    main = np.where(np.eye(a.shape[-1], dtype=bool), a, 0)  # not a product: the rest may be NaN
     other = np.swapaxes(half, -1, -2)
     return half + main + (other.conj() if conjugate else other)
 
@@ -124,6 +125,7 @@ def solve_triangular(
            [ 0.  , -0.25]])
     """
     a, b = array_of(a), array_of(b)
+    finite(check_finite, a, b)
     turned = _TRANS[trans]
     if turned == 2 and a.dtype.kind == "c":
         a = np.conj(a)
@@ -177,8 +179,10 @@ def solve(
     >>> npgrad.grad(f)(np.ones(2))
     array([0.5 , 0.25])
     """
-    a = _structured(array_of(a), assume_a, lower)
-    return np.linalg.solve(np.swapaxes(a, -1, -2) if transposed else a, array_of(b))
+    a, b = array_of(a), array_of(b)
+    finite(check_finite, a, b)
+    a = _structured(a, assume_a, lower)
+    return np.linalg.solve(np.swapaxes(a, -1, -2) if transposed else a, b)
 
 
 @stand_in(original.inv)
@@ -191,13 +195,17 @@ def inv(
     lower: bool = False,
 ) -> Any:
     """SciPy's ``inv``."""
-    return np.linalg.inv(_structured(array_of(a), assume_a, lower))
+    a = array_of(a)
+    finite(check_finite, a)
+    return np.linalg.inv(_structured(a, assume_a, lower))
 
 
 @stand_in(original.det)
 def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """SciPy's ``det``; right for singular matrices too."""
-    return np.linalg.det(array_of(a))
+    a = array_of(a)
+    finite(check_finite, a)
+    return np.linalg.det(a)
 
 
 @stand_in(original.norm)
@@ -205,7 +213,9 @@ def norm(
     a: Any, ord: Any = None, axis: Any = None, keepdims: bool = False, check_finite: bool = True
 ) -> Any:
     """SciPy's ``norm``."""
-    return np.linalg.norm(array_of(a), ord=ord, axis=axis, keepdims=keepdims)
+    a = array_of(a)
+    finite(check_finite, a)
+    return np.linalg.norm(a, ord=ord, axis=axis, keepdims=keepdims)
 
 
 # -------------------------------------------------------------------------------------- Cholesky
@@ -222,7 +232,9 @@ def cholesky(
     array([[0.25, 0.  ],
            [0.  , 0.  ]])
     """
-    factor = np.linalg.cholesky(_mirrored(array_of(a), bool(lower), True))
+    a = array_of(a)
+    finite(check_finite, a)
+    factor = np.linalg.cholesky(_mirrored(a, bool(lower), True))
     return factor if lower else adjoint(factor)
 
 
@@ -231,7 +243,7 @@ def cho_factor(
     a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> tuple[Any, bool]:
     """SciPy's ``cho_factor``, with zeros in the triangle where SciPy leaves what was there."""
-    return cholesky(a, lower=lower), lower
+    return cholesky(a, lower, check_finite=check_finite), lower
 
 
 @stand_in(original.cho_solve)
@@ -241,8 +253,8 @@ def cho_solve(
     """SciPy's ``cho_solve``: two triangular solves."""
     c, lower = c_and_lower
     first, second = (0, 2) if lower else (2, 0)
-    half = solve_triangular(c, b, trans=first, lower=lower)
-    return solve_triangular(c, half, trans=second, lower=lower)
+    half = solve_triangular(c, b, trans=first, lower=lower, check_finite=check_finite)
+    return solve_triangular(c, half, trans=second, lower=lower, check_finite=False)
 
 
 # --------------------------------------------------------------------------- functions of matrices
@@ -293,6 +305,27 @@ def _logm(a: Array, quiet: bool = False) -> Array:
     return y.astype(np.complex64 if y.dtype.kind == "c" else a.dtype) if narrow else y
 
 
+def _off_the_cut(blocks: Array) -> Array:
+    """Matrices with eigenvalues on the negative axis, turned so far that these lie above it.
+
+    The two equal eigenvalues of [[a, e], [0, a]] must not fall on either side of the cut. The
+    logarithm of exp(-i phi) a is that of a less i phi, if no eigenvalue crosses the cut: half of
+    the angle that is free above -pi is turned. The corner stays what it is.
+    """
+    n = blocks.shape[-1] // 2
+    angles = np.angle(np.linalg.eigvals(plain(blocks)[..., :n, :n]))
+    angles = np.where(angles < CUT - np.pi, np.pi, angles)  # below by rounding alone
+    near = np.max(angles, axis=-1) > np.pi - CUT
+    if not np.any(near):
+        return blocks
+    turn = np.where(near, 0.5 * (np.min(angles, axis=-1) + np.pi), 0)
+    factor = np.exp(-1j * turn)[..., None, None]
+    return blocks * factor.astype(np.result_type(blocks.dtype, np.complex64))
+
+
+CUT = 1e-6  # how near the negative axis an eigenvalue counts as on it
+
+
 @operation("scipy.linalg.sqrtm")
 def _sqrtm(a: Array) -> Array:
     """Stacks one by one, as `_logm`."""
@@ -303,7 +336,7 @@ def _sqrtm(a: Array) -> Array:
 
 
 reverse(_expm, *_through_blocks(_expm))
-reverse(_logm, *_through_blocks(lambda a: _logm(a, True)), ignores=("quiet",))
+reverse(_logm, *_through_blocks(lambda a: _logm(_off_the_cut(a), True)), ignores=("quiet",))
 # X dX + dX X = dA (Higham 2008, section 6.1)
 reverse(
     _sqrtm,
@@ -326,17 +359,29 @@ def expm(A: Any) -> Any:
     return _expm(array_of(A))
 
 
+# SciPy 1.16 replaced the default True by a mark of "not given", which is told apart from True
+_GIVEN = inspect.signature(original.sqrtm).parameters
+_DISP, _BLOCKSIZE = (getattr(_GIVEN.get(name), "default", None) for name in ("disp", "blocksize"))
+
+
+def _displayed(function: Any, theirs: Any, a: Array, disp: Any, **given: Any) -> Any:
+    """`function` of `a`; with ``disp=False`` SciPy's estimate of the error too, a plain number."""
+    if disp is not _DISP:
+        given["disp"] = disp
+    if not given:
+        return function(a)
+    told = theirs(plain(a), **given)  # SciPy warns of what it does not want any more
+    return (function(a), told[1]) if isinstance(told, tuple) else function(a)
+
+
 @stand_in(original.logm)
-def logm(A: Any, disp: Any = True) -> Any:
+def logm(A: Any, disp: Any = _DISP) -> Any:
     """SciPy's ``logm``, the principal branch."""
-    if disp is False:
-        raise refuse("linalg.logm", "with disp=False, which returns an error estimate")
-    return _logm(array_of(A))
+    return _displayed(_logm, original.logm, array_of(A), disp)
 
 
 @stand_in(original.sqrtm)
-def sqrtm(A: Any, disp: Any = True, blocksize: Any = None) -> Any:
+def sqrtm(A: Any, disp: Any = _DISP, blocksize: Any = _BLOCKSIZE) -> Any:
     """SciPy's ``sqrtm``, the principal branch."""
-    if disp is False:
-        raise refuse("linalg.sqrtm", "with disp=False, which returns an error estimate")
-    return _sqrtm(array_of(A))
+    given = {} if blocksize is _BLOCKSIZE else {"blocksize": blocksize}
+    return _displayed(_sqrtm, original.sqrtm, array_of(A), disp, **given)

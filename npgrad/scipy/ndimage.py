@@ -200,12 +200,12 @@ def uniform_filter(
 
 def _gaussian(sigma: Any, order: int, radius: int) -> Array:
     """The weights of SciPy's one-dimensional Gaussian filter, or of its derivative."""
+    if order < 0:
+        raise ValueError("order must be non-negative")
     if varies(sigma):
-        if order != 0:
-            raise refuse("ndimage.gaussian_filter", "in sigma with order other than 0")
         x = np.arange(-radius, radius + 1)
         bell = np.exp(-0.5 * (x / sigma) ** 2)
-        return bell / np.sum(bell)
+        return _hermite(x, sigma, order) * bell / np.sum(bell)
     point = np.zeros(2 * radius + 1)
     point[radius] = 1
     sigma = plain(sigma)
@@ -213,12 +213,27 @@ def _gaussian(sigma: Any, order: int, radius: int) -> Array:
     return response[::-1]
 
 
+def _hermite(x: Array, sigma: Any, order: int) -> Any:
+    """The polynomial before the `order`-th derivative of exp(-x^2 / (2 sigma^2)), mirrored.
+
+    q' - q x / sigma^2 follows q; SciPy correlates with the mirrored one, of the other sign if odd.
+    """
+    powers: list[Any] = [1.0]  # the coefficients of q
+    for _ in range(order):
+        after: list[Any] = [k * c for k, c in enumerate(powers)][1:]
+        after += [0.0] * (len(powers) + 1 - len(after))
+        for k, c in enumerate(powers):
+            after[k + 1] = after[k + 1] - c / sigma**2
+        powers = after
+    return sum(c * (-1.0 * x) ** k for k, c in enumerate(powers))
+
+
 @stand_in(original.gaussian_filter)
 def gaussian_filter(
     input: Any, sigma: Any, order: Any = 0, output: Any = None, mode: Any = "reflect",
     cval: Any = 0.0, truncate: float = 4.0, *, radius: Any = None, axes: Any = None,
 ) -> Any:  # fmt: skip
-    """SciPy's ``gaussian_filter``, differentiable in the image and, at order 0, in `sigma`.
+    """SciPy's ``gaussian_filter``, differentiable in the image and in `sigma`.
 
     How many weights there are (``truncate * sigma``, rounded) counts as constant.
     """

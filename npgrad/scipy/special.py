@@ -33,10 +33,13 @@ def _logsumexp(a: Array, b: Array, axis: Any, signed: bool) -> Array:
 
 
 def _share(a: Array, y: Array) -> Array:
-    """exp(a - y), where an infinite y is shared equally by the entries as infinite as it is."""
+    """exp(a - y), where an infinite y is shared equally by the entries as infinite as it is.
+
+    Where y is NaN (of weights whose sum is negative) so is the share of every entry.
+    """
     if np.all(np.isfinite(y)):
         return np.exp(a - y)
-    infinite = ~np.isfinite(y)
+    infinite = np.isinf(y)
     tied = (a == y) & infinite
     count = np.maximum(np.sum(tied, axis=_reduced(a, y), keepdims=True), 1)
     finite = np.exp(np.where(infinite, -np.inf, a) - np.where(infinite, 0, y))
@@ -62,18 +65,31 @@ def _weights(a: Array, b: Array, y: Array, signed: bool) -> Array:
     return share if b is None else share * b * _sign(a, b, y, signed)
 
 
+def _times(g: Array, weights: Array) -> Array:
+    """The product; 0 where `g` is, also beside a sum that is NaN."""
+    if np.all(np.isfinite(weights)):
+        return g * weights
+    return np.where(g == 0, 0, g * weights)
+
+
+def _by_weights(g: Array, a: Array, b: Array, y: Array, signed: bool) -> Array:
+    """The same by each entry of b."""
+    return _times(g, _share(a, y) * _sign(a, b, y, signed))
+
+
+def _by_entries(g: Array, a: Array, b: Array, y: Array, signed: bool) -> Array:
+    return _times(g, _weights(a, b, y, signed))
+
+
 reverse(
     _logsumexp,
-    {
-        "a": lambda g, a, b, y, signed: g * _weights(a, b, y, signed),
-        "b": lambda g, a, b, y, signed: g * (_share(a, y) * _sign(a, b, y, signed)),
-    },
+    {"a": _by_entries, "b": _by_weights},
     {
         "a": lambda g, a, b, y, signed: np.sum(
-            g * _weights(a, b, y, signed), axis=_reduced(a, y), keepdims=True
+            _by_entries(g, a, b, y, signed), axis=_reduced(a, y), keepdims=True
         ),
         "b": lambda g, a, b, y, signed: np.sum(
-            g * (_share(a, y) * _sign(a, b, y, signed)), axis=_reduced(a, y), keepdims=True
+            _by_weights(g, a, b, y, signed), axis=_reduced(a, y), keepdims=True
         ),
     },
     ignores=("axis",),

@@ -13,7 +13,9 @@ CASES = [
     ("hfft", {}), ("ihfft", {"norm": "forward"}), ("fft2", {}), ("ifft2", {"s": (2, 5)}),
     ("rfft2", {}), ("irfft2", {}), ("fftn", {"s": (4,)}), ("ifftn", {"axes": (0,)}),
     ("rfftn", {"workers": 1}), ("irfftn", {"norm": "ortho"}), ("fftshift", {}),
-    ("ifftshift", {"axes": 1}),
+    ("ifftshift", {"axes": 1}), ("hfft2", {}), ("hfft2", {"norm": "ortho", "s": (4, 5)}),
+    ("hfftn", {"norm": "forward"}), ("hfftn", {"s": (7,)}), ("ihfft2", {"axes": (1, 0)}),
+    ("ihfftn", {"norm": "ortho"}), ("ihfftn", {"s": (4,), "norm": "forward"}),
 ]  # fmt: skip
 
 
@@ -30,6 +32,13 @@ def test_values_and_derivatives(name, options) -> None:
     assert value.dtype == theirs(X, **options).dtype
     single = npgrad.value(ours(npgrad.array(X.astype(np.float32)), **options))
     assert single.dtype == theirs(X.astype(np.float32), **options).dtype
+
+
+def test_a_scale_that_is_none_is_refused_as_scipy_does():
+    from npgrad.scipy import fft
+
+    with pytest.raises(ValueError, match="Invalid norm value 'x'"):
+        fft.hfftn(npgrad.array(X), norm="x")
 
 
 def test_met_in_wrapped_code() -> None:

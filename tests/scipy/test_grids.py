@@ -105,8 +105,76 @@ def test_points_far_from_the_origin_keep_their_differences(metric):
 def test_refused_metrics():
     with pytest.raises(npgrad.errors.NoDerivative, match="hamming"):
         npgrad.grad(lambda a: distance.cdist(a, B, "hamming").sum())(A)
-    with pytest.raises(npgrad.errors.NoDerivative, match="weights"):
-        npgrad.grad(lambda a: distance.cdist(a, B, "euclidean", w=np.ones(3)).sum())(A)
+    for w in (-np.ones(3), np.ones(4), np.ones((1, 3))):  # as SciPy says
+        with pytest.raises(ValueError, match=r"weights|1-D|shapes \(4,\)"):
+            npgrad.grad(lambda a, w=w: distance.cdist(a, B, "cityblock", w=w).sum())(A)
+    with pytest.raises(TypeError):
+        npgrad.grad(lambda a: distance.cdist(a, B, "seuclidean", w=np.ones(3)).sum())(A)
+
+
+WEIGHTED = [name for name in METRICS if name not in ("seuclidean", "mahalanobis")]
+
+
+@pytest.mark.parametrize("metric", WEIGHTED)
+def test_distances_with_weights(metric):
+    """By both points and by the weights; chebyshev asks only which weights are not zero."""
+    more, w = METRICS[metric], np.array([0.7, 1.3, 2.1])
+    for a, b, name in ((A, B, "cdist"), (A[0], B[0], metric)):
+        place = () if name == metric else (metric,)
+        single_check(
+            lambda a, b, w, n=name, p=place: getattr(distance, n)(a, b, *p, w=w, **more),
+            lambda a, b, w, n=name, p=place: getattr(distances, n)(a, b, *p, w=w, **more),
+            a,
+            b,
+            w,
+        )
+    check(
+        lambda a, w: distance.pdist(a, metric, w=w, **more),
+        lambda a, w: distances.pdist(a, metric, w=w, **more),
+        A,
+        w,
+        single=False,
+    )
+
+
+def test_other_words_of_the_distances():
+    for words in ({"p": np.inf}, {"p": np.inf, "w": np.array([1.0, 0.0, 2.0])}):
+        check(
+            lambda a, words=words: distance.cdist(a, B, "minkowski", **words),
+            lambda a, words=words: distances.cdist(a, B, "minkowski", **words),
+            A,
+            single=False,
+        )
+    check(
+        lambda u, v, w: distance.correlation(u, v, w, centered=False),
+        lambda u, v, w: distances.correlation(u, v, w, centered=False),
+        A[0],
+        B[0],
+        np.array([0.7, 1.3, 2.1]),
+        single=False,
+    )
+    single_check(
+        lambda a, b: distance.cdist(a, b, "Eu"), lambda a, b: distances.cdist(a, b, "Eu"), A, B
+    )
+    same = np.array([[0.1, 0.2, 0.7]])  # the quotient rounds to more than 1
+    value = npgrad.vjp(lambda a: distance.cdist(a, 3 * same, "cosine"), same)[0]
+    assert value[0, 0] >= 0
+    with pytest.raises(ValueError, match="1-D"):
+        npgrad.grad(lambda a: distance.cityblock(a, a))(A)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_of_a_point_that_is_nan_the_gradient_is_nan(metric):
+    more = {"V": np.ones(3)} if metric == "seuclidean" else METRICS[metric]
+    more = {"VI": np.eye(3)} if metric == "mahalanobis" else more
+    a = A.copy()
+    a[1, 2] = np.nan
+    value, pull = npgrad.vjp(lambda a: distance.cdist(a, B, metric, **more), a)
+    assert np.all(np.isnan(value[1])) and np.all(np.isfinite(value[0]))
+    gradient = pull(np.ones_like(value))[0]
+    assert np.any(np.isnan(gradient[1])) and np.all(np.isfinite(gradient[0]))
+    pair = npgrad.grad(lambda u: distance.canberra(u, B[0]))(a[1])  # SciPy leaves the NaN out
+    assert np.isfinite(distances.canberra(a[1], B[0])) and np.array_equal(pair[2:], [0])
 
 
 X = RNG.normal(size=(5, 4))
@@ -276,19 +344,89 @@ def test_an_image_of_integers_is_refused(name, dtype):
 
 
 def test_what_a_recorded_spline_has_not_is_said_with_what_to_write():
-    """A spline is linear in its values, so the gradient of its integral is that of unit values."""
-    from npgrad.scipy import integrate
+    for name in ("roots", "solve"):
+        with pytest.raises(AttributeError, match=rf"has no '{name}'.*implicit\.root"):
+            npgrad.grad(lambda y, n=name: getattr(interpolate.CubicSpline(KNOTS, y), n))(KNOTS)
+    with pytest.raises(ValueError, match="negative"):
+        npgrad.grad(lambda y: interpolate.CubicSpline(KNOTS, y)(0.5, -1))(KNOTS)
 
-    knots = np.arange(5.0)
-    said = {
-        "derivative": r"spline\(x, nu\)",
-        "antiderivative": r"quad\(spline, a, b\)",
-        "integrate": r"quad\(spline, a, b\)",
-        "roots": r"implicit\.root",
-    }
-    for name, instead in said.items():
-        with pytest.raises(AttributeError, match=f"has no '{name}'.*{instead}"):
-            npgrad.grad(lambda y, n=name: getattr(interpolate.CubicSpline(knots, y), n))(knots)
-    whole = lambda y: integrate.quad(interpolate.CubicSpline(knots, y), 0.5, 3.2)[0]
-    want = [splines.CubicSpline(knots, unit).integrate(0.5, 3.2) for unit in np.eye(5)]
-    np.testing.assert_allclose(npgrad.grad(whole)(np.sin(knots)), want, rtol=1e-5, atol=1e-7)
+
+@pytest.mark.parametrize("nu", [-4, -2, -1, 0, 1, 2, 3, 5])
+def test_derivatives_and_antiderivatives_of_a_spline(nu):
+    inside = np.array([0.2, 1.1, 2.3, 3.5])
+    for name in ("derivative", "antiderivative"):
+        check(
+            lambda x, y, p, n=name: getattr(interpolate.CubicSpline(x, y), n)(nu)(p),
+            lambda x, y, p, n=name: getattr(splines.CubicSpline(x, y), n)(nu)(p),
+            KNOTS,
+            VALUES,
+            inside,
+            tol=1e-5,
+        )
+    y = RNG.normal(size=(2, 5, 3))
+    check(
+        lambda y, p: interpolate.CubicSpline(KNOTS, y, 1).antiderivative(nu)(p),
+        lambda y, p: splines.CubicSpline(KNOTS, y, 1).antiderivative(nu)(p),
+        y,
+        inside,
+        single=False,
+        tol=1e-5,
+    )
+
+
+@pytest.mark.parametrize("limits", [(0.3, 2.9), (2.9, 0.3), (-0.4, 3.6), (0.8, 0.9), (1.1, 1.1)])
+def test_integrals_of_a_spline(limits):
+    """Between the knots: at one the second derivative by a limit has a kink."""
+    for extra in ({}, {"extrapolate": True}):
+        check(
+            lambda x, y, a, b, e=extra: interpolate.CubicSpline(x, y).integrate(a, b, **e),
+            lambda x, y, a, b, e=extra: splines.CubicSpline(x, y).integrate(a, b, **e),
+            KNOTS,
+            VALUES,
+            *map(np.float64, limits),
+            tol=1e-5,
+        )
+
+
+@pytest.mark.parametrize("limits", [(0.3, 2.9), (-5.0, 9.0), (9.3, -2.0), (3.3, 3.4)])
+def test_integrals_of_a_periodic_spline(limits):
+    def integral(library):
+        def f(x, y, a, b):
+            closed = np.concatenate((y, y[:1]))
+            return library.CubicSpline(x, closed, bc_type="periodic").integrate(a, b)
+
+        return f
+
+    check(
+        integral(interpolate), integral(splines), KNOTS, VALUES[:4], *map(np.float64, limits),
+        single=False, tol=1e-5,
+    )  # fmt: skip
+
+
+def test_outside_of_a_spline_that_is_not_continued_the_gradient_is_nan():
+    points = np.array([1.0, 9.0])
+    f = lambda y: interpolate.CubicSpline(KNOTS, y, extrapolate=False)(points)
+    value, pull = npgrad.vjp(f, VALUES)
+    assert np.array_equal(np.isnan(value), [False, True])
+    assert np.all(np.isfinite(pull(np.array([1.0, 0.0]))[0]))
+    assert np.any(np.isnan(pull(np.array([0.0, 1.0]))[0]))
+    assert np.isnan(npgrad.jacfwd(f)(VALUES)[1]).any()
+    whole = lambda y: interpolate.CubicSpline(KNOTS, y, extrapolate=False).integrate(1.0, 9.0)
+    assert np.isnan(splines.CubicSpline(KNOTS, VALUES, extrapolate=False).integrate(1.0, 9.0))
+    assert np.any(np.isnan(npgrad.grad(whole)(VALUES)))
+
+
+@pytest.mark.parametrize("mode", [*MODES, "grid-mirror", "grid-wrap", "grid-constant"])
+@pytest.mark.parametrize("order", [0, 1, 2, 3, (1, 2)])
+def test_width_of_a_gaussian_filter_in_every_mode(mode, order):
+    words = {"mode": mode, "order": order, "cval": 0.3, "radius": 3}
+    f = lambda s: ndimage.gaussian_filter(X, s, **words)
+    widths = np.array([0.9, 1.3])
+    check(f, lambda s: images.gaussian_filter(X, s, **words), widths, single=False)
+    curves = [
+        second(first(f))(widths)
+        for first in (npgrad.jacrev, npgrad.jacfwd)
+        for second in (npgrad.jacrev, npgrad.jacfwd)
+    ]
+    for curve in curves[1:]:
+        np.testing.assert_allclose(curve, curves[0], rtol=1e-9, atol=1e-12)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
+import warnings
+
 import numpy as np
 import pytest
 import scipy.linalg as theirs
@@ -118,9 +121,113 @@ def test_logm_in_single_precision():
     assert gradient.dtype == np.float32
 
 
-def test_error_estimates_are_refused():
-    with pytest.raises(npgrad.errors.NoDerivative, match="disp=False"):
-        npgrad.grad(lambda a: ours.logm(a, disp=False)[0].sum())(S)
+@pytest.mark.filterwarnings("ignore:The `:DeprecationWarning")
+@pytest.mark.parametrize("name", ["logm", "sqrtm"])
+def test_display_is_as_scipy_has_it(name):
+    f, g = getattr(ours, name), getattr(theirs, name)
+    if "disp" not in inspect.signature(g).parameters:
+        pytest.skip("this SciPy has no such argument")
+    gradient = npgrad.grad(lambda a: np.sum(f(a)))(S)
+    for disp in (True, False):
+        shown = lambda a, disp=disp: f(a, disp=disp) if disp else f(a, disp=False)[0]
+        np.testing.assert_array_equal(npgrad.grad(lambda a, h=shown: np.sum(h(a)))(S), gradient)
+    estimate = npgrad.vjp(lambda a: f(a, disp=False), S)[0][1]
+    assert estimate == g(S, disp=False)[1]
+    with warnings.catch_warnings(record=True) as plain:
+        warnings.simplefilter("always")
+        g(S, disp=True)
+    with warnings.catch_warnings(record=True) as recorded:
+        warnings.simplefilter("always")
+        npgrad.vjp(lambda a: f(a, disp=True), S)
+    assert {str(w.message) for w in recorded} == {str(w.message) for w in plain}
+
+
+NEGATIVE = {
+    "real": np.array([[-1.0, 0.2], [0.1, -2.0]]),
+    "one": np.array([[-1.0, 0.2], [0.1, 2.0]]),
+    "defective": np.array([[-1.0, 1.0], [0.0, -1.0]]),
+    "complex": np.array([[-1.0, 0.2, 0.0], [0.1, 0.5, 1.0], [0.0, -1.0, 0.5]]),
+}
+
+
+@pytest.mark.parametrize("name", NEGATIVE)
+def test_logm_of_matrices_with_negative_eigenvalues(name):
+    """Beside the logarithm whose cut is turned by a right angle: log(i a) - i pi/2 I."""
+    a = NEGATIVE[name]
+    n = len(a)
+    rng = np.random.default_rng(6)
+    weight = rng.normal(size=(n, n)) + 1j * rng.normal(size=(n, n))
+
+    def of(log):
+        return lambda z: np.real(np.sum(weight * np.linalg.matrix_power(log(z.reshape(n, n)), 2)))
+
+    f = of(ours.logm)
+    if name == "complex":  # the others' angles reach from 0 to pi, this one's to -pi/3 too
+        turned = of(lambda m: theirs.logm(-1j * m * np.exp(1j)) + 1j * (np.pi / 2 - 1) * np.eye(n))
+    else:
+        turned = of(lambda m: theirs.logm(-1j * m) + 0.5j * np.pi * np.eye(n))
+    z = a.ravel()
+    assert f(z) == pytest.approx(turned(z), rel=1e-12)
+    moves = np.eye(z.size)
+    step = 1e-3
+    numeric = [
+        (8 * (turned(z + step * e) - turned(z - step * e))
+         - turned(z + 2 * step * e) + turned(z - 2 * step * e)) / (12 * step)
+        for e in moves
+    ]  # fmt: skip
+    for first in (npgrad.jacrev, npgrad.jacfwd):
+        np.testing.assert_allclose(first(f)(z), numeric, rtol=1e-6, atol=1e-7)
+    second = np.array(
+        [
+            [
+                turned(z + step * (d + e)) - turned(z + step * (d - e))
+                - turned(z - step * (d - e)) + turned(z - step * (d + e))
+                for e in moves
+            ]
+            for d in moves
+        ]
+    ) / (4 * step**2)  # fmt: skip
+    for first in (npgrad.jacrev, npgrad.jacfwd):
+        for outer in (npgrad.jacrev, npgrad.jacfwd):
+            np.testing.assert_allclose(outer(first(f))(z), second, rtol=1e-3, atol=1e-3)
+
+
+FINITE = {
+    "solve": lambda m, a, b, **k: m.solve(a, b, **k),
+    "solve pos": lambda m, a, b, **k: m.solve(a, b, assume_a="pos", **k),
+    "solve_triangular": lambda m, a, b, **k: m.solve_triangular(a, b, **k),
+    "solve_banded": lambda m, a, b, **k: m.solve_banded((1, 1), a, b, **k),
+    "cho_solve": lambda m, a, b, **k: m.cho_solve((a, False), b, **k),
+    "inv": lambda m, a, b, **k: m.inv(a, **k) + b,
+    "det": lambda m, a, b, **k: m.det(a, **k) + b,
+    "norm": lambda m, a, b, **k: m.norm(a, **k) + b,
+    "cholesky": lambda m, a, b, **k: m.cholesky(a, **k) + b,
+    "cho_factor": lambda m, a, b, **k: m.cho_factor(a, **k)[0] + b,
+}
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("name", FINITE)
+def test_check_finite_is_heeded(name, bad):
+    call, matrix = FINITE[name], S.copy()
+    matrix[0, 2] = bad
+    both = [(matrix, V)]
+    if "solve" in name:
+        both.append((S, np.array([1.0, bad, 0.0])))
+    for a, b in both:
+        for run in (call, lambda m, a, b: npgrad.vjp(lambda a, b: call(m, a, b), a, b)):
+            module = theirs if run is call else ours
+            with pytest.raises(ValueError, match="must not contain infs or NaNs"):
+                run(module, a, b)
+    passed = np.triu(S)
+    passed[2, 0] = bad  # what is not read: SciPy's factors are right all the same
+    if name in ("solve_triangular", "cho_solve", "cholesky"):
+        value = npgrad.vjp(lambda a: call(ours, a, V, check_finite=False), passed)[0]
+        want = call(theirs, np.triu(S) if name != "cholesky" else S, V)
+        np.testing.assert_allclose(value, want, rtol=1e-10)
+    with np.errstate(all="ignore"):
+        value = npgrad.vjp(lambda b: call(ours, S, b, check_finite=False), V * bad)[0]
+    assert not np.all(np.isfinite(value))
 
 
 def test_solve_sylvester():

@@ -137,7 +137,6 @@ def test_what_has_no_derivative_is_refused_in_either_mode():
 
     refused = [
         lambda v: stats.poisson.logpmf([v, 1.0], 2.0),
-        lambda v: ndimage.gaussian_filter(X, v, order=1),
         lambda v: integrate.solve_ivp(lambda t, y: -y, [0.0, v], [1.0]).y,
         lambda v: stats.multivariate_normal.cdf(np.zeros(2), v * np.ones(2)),
     ]

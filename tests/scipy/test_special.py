@@ -92,3 +92,27 @@ def test_multigammaln(d):
 def test_other_names_are_scipys():
     assert ours.erf is theirs.erf
     assert npgrad.grad(ours.erf)(0.0) == pytest.approx(2 / np.sqrt(np.pi))
+
+
+def test_of_a_sum_that_is_nan_every_gradient_is_nan():
+    """The logarithm of a negative sum: SciPy's value is NaN, and says so."""
+    b = np.array([[1.0, 1.0, -5.0], [1.0, 2.0, 3.0]])
+    f = lambda x, b: ours.logsumexp(x, axis=1, b=b)
+    value, pull = npgrad.vjp(f, 0 * X, b)
+    assert np.array_equal(np.isnan(value), [True, False])
+    for gradient in pull(np.ones(2)):
+        assert np.all(np.isnan(gradient[0])) and np.all(np.isfinite(gradient[1]))
+    for gradient in pull(np.array([0.0, 1.0])):  # not asked for
+        assert np.all(gradient[0] == 0)
+    tangent = npgrad.jvp(f, (0 * X, b), (np.ones_like(X), b))[1]
+    assert np.array_equal(np.isnan(tangent), [True, False])
+
+
+@pytest.mark.parametrize("name", ["logsumexp", "softmax", "log_softmax"])
+def test_where_the_value_is_nan_so_is_the_gradient(name):
+    f = getattr(ours, name)
+    for bad in (np.nan, np.inf) if name != "logsumexp" else (np.nan,):
+        with np.errstate(invalid="ignore"):
+            value, pull = npgrad.vjp(lambda x, f=f: f(x), np.array([bad, 0.0, bad]))
+            assert np.all(np.isnan(np.atleast_1d(value)[0]))
+            assert np.any(np.isnan(pull(np.ones_like(value))[0]))

@@ -86,6 +86,57 @@ def test_the_logarithm_of_the_normal_distribution_far_out(x):
     assert npgrad.hvp(ours.norm.logcdf, 30.0, 1.0) == pytest.approx(want, rel=1e-12)
 
 
+@pytest.mark.parametrize("method", LOGS + SUMS)
+@pytest.mark.parametrize("x", [0.5, -1.3, 0.0, 5.0])
+def test_infinitely_many_degrees_of_freedom_are_the_normal_distribution(method, x):
+    f, g = getattr(ours.t, method), getattr(ours.norm, method)
+    for first in (npgrad.grad, lambda f: lambda x: npgrad.jvp(f, (x,), (1.0,))[1]):
+        for outer in (npgrad.grad, lambda f: lambda x: npgrad.jvp(f, (x,), (1.0,))[1]):
+            at_once = lambda x: f(x, np.inf)
+            np.testing.assert_allclose(first(at_once)(x), first(g)(x), rtol=1e-12)
+            got = outer(first(at_once))(x)
+            np.testing.assert_allclose(got, outer(first(g))(x), rtol=1e-10, atol=1e-300)
+    assert npgrad.grad(f, 1)(x, np.inf) == 0  # it changes as 1/df, whose derivative is -1/df^2
+    got = npgrad.grad(f, (0, 2, 3))(0.4 * x + 0.1, np.inf, 0.1, 0.4)
+    want = npgrad.grad(g, (0, 1, 2))(0.4 * x + 0.1, 0.1, 0.4)
+    np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-300)
+    both = npgrad.grad(lambda v: np.sum(f(x, v)))(np.array([np.inf, 5.0]))
+    np.testing.assert_allclose(both, [0, npgrad.grad(f, 1)(x, 5.0)], rtol=1e-12)
+
+
+# d/dv and d2/dv2 of log(gamma((v+1)/2) / gamma(v/2)) - log(v pi)/2 - (v+1)/2 log1p(x^2/v)
+STUDENT = {
+    (0.3, 0.7): (-2.10200293507982655, 2.01841189635385238, -9.207293710622105),
+    (5.0, -3.0): (-4.05747784059819884, -0.11928157564968143, 0.02002162870740606),
+    (60.0, 0.7): (-1.17117675388437785, 0.000120445367752967429, -4.008381861342471e-6),
+    (199.0, -3.0): (-5.34352030700717981, -0.000366982551381760704, 3.571649781443436e-6),
+    (201.0, 0.7): (-1.16610158393287377, 0.0000107564334398113612, -1.069791294155759e-7),
+    (1000.0, 40.0): (-479.152666769394905, -0.16975547251384318, 0.0001889225769235769),
+    (100000000.0, 0.7): (-1.16393853755442271, 4.34974999191663309e-17, -8.699499975749899e-25),
+    (100000000.0, -3.0): (-5.41893837820468287, -1.54999979750002096e-15, 3.099999392500084e-23),
+    (1000000000000000.0, 2.0): (
+        -2.91893853320467099,
+        -1.74999999999998667e-30,
+        3.49999999999996e-45,
+    ),
+}
+
+
+@pytest.mark.parametrize("point", STUDENT)
+def test_degrees_of_freedom_beside_sixty_digits(point):
+    v, x = point
+    value, first, second = STUDENT[point]
+    f = lambda v: ours.t.logpdf(x, v)
+    assert npgrad.vjp(f, v)[0] == pytest.approx(value, rel=2e-14)
+    assert npgrad.grad(f)(v) == pytest.approx(first, rel=1e-12)
+    assert npgrad.jvp(f, (v,), (1.0,))[1] == pytest.approx(first, rel=1e-12)
+    assert npgrad.grad(npgrad.grad(f))(v) == pytest.approx(second, rel=1e-11)
+    density = np.exp(value)
+    assert npgrad.grad(ours.t.pdf, 1)(x, v) == pytest.approx(density * first, rel=1e-11)
+    by_x = -(v + 1) * x / (v + x * x)
+    assert npgrad.grad(ours.t.logpdf)(x, v) == pytest.approx(by_x, rel=1e-14)
+
+
 def test_poisson_counts_are_no_variable():
     with pytest.raises(npgrad.errors.NoDerivative, match="number of events"):
         npgrad.grad(lambda k: ours.poisson.logpmf(k, 2.0))(3.0)

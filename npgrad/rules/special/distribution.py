@@ -15,7 +15,7 @@ import numpy as np
 import scipy.special as sp
 
 from npgrad.primitives import primitive
-from npgrad.rules.special.shapes import beta_shapes, gamma_shape, t_shape
+from npgrad.rules.special.shapes import beta_shapes, gamma_shape, t_log_density, t_shape
 from npgrad.rules.special.words import RULED_OUT, refuse, smooth, ufunc
 from npgrad.table import reverse
 
@@ -48,9 +48,8 @@ def f_density(m: Any, n: Any, x: Any) -> Any:
 
 
 def t_density(v: Any, t: Any) -> Any:
-    """Student's t with v degrees of freedom, chapter 28."""
-    norm = sp.betaln(0.5 * v, 0.5) + 0.5 * np.log(v)
-    return np.exp(-0.5 * (v + 1) * np.log1p(t * t / v) - norm)
+    """Student's t with v degrees of freedom, chapter 28; the normal density for v = inf."""
+    return np.exp(t_log_density(v, t))
 
 
 @primitive

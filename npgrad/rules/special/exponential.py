@@ -30,7 +30,9 @@ def sinh_ratio(x: Any, dtype: Any) -> Any:
 def expn_slope(n: Any, x: Any) -> Any:
     """-E_(n-1)(x), 8.19.13; E_0(x) = exp(-x)/x by 8.19.2."""
     bottom = n == 0
-    return -np.where(bottom, np.exp(-x) * (1 + 1 / x) / x, sp.expn(np.where(bottom, 1, n) - 1, x))
+    low = np.where(bottom, x, 1)
+    above = sp.expn(np.where(bottom, 1, n) - 1, x)
+    return -np.where(bottom, np.exp(-low) * (1 + 1 / low) / low, above)
 
 
 smooth("exp1", lambda g, x: -g * np.exp(-x) / x)  # 6.2.1

@@ -19,6 +19,7 @@ All is written in words that the table knows: recorded, it is differentiated aga
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -27,7 +28,9 @@ import scipy.special as sp
 
 from npgrad.errors import NoDerivative
 from npgrad.graph.array import unwrap
+from npgrad.primitives import primitive
 from npgrad.rules.special.words import polynomial, select
+from npgrad.table import reverse
 
 Array = Any
 FALL = 48.0  # exp(-48) = 1.4e-21: what is left out
@@ -237,6 +240,53 @@ def _beta_at(points: Array, weights: Array, a: Array, b: Array, x: Array, y: Arr
 
 
 # ----------------------------------------------------------------------------------------- Student
+# log(gamma((v+1)/2) / gamma(v/2)) - log(v/2)/2 = u * (...) in u = 1/v, the integral of `_psi_rest`
+NORM_SERIES = [-1 / 4, 1 / 24, -1 / 20, 17 / 112, -31 / 36]
+
+
+@primitive
+def t_log_density(v: Any, t: Any) -> Array:
+    """The logarithm of Student's density; in u = 1/v, so that v = inf is the normal one."""
+    dtype = np.result_type(v, t)
+    dtype = dtype if dtype.kind == "f" else np.dtype(np.float64)
+    v, t = np.asarray(v), np.asarray(t)
+    infinite = np.isposinf(v)
+    few = np.where(v < MANY, v, 1)
+    many = np.where(infinite | (v < MANY), MANY, v)
+    norm = np.where(
+        v < MANY,
+        np.log(sp.poch(0.5 * few, 0.5)) - 0.5 * np.log(0.5 * few),
+        np.where(infinite, 0, polynomial(1 / (many * many), NORM_SERIES) / many),
+    )
+    some = np.where(infinite, 1, v)
+    fallen = np.where(infinite, 0.5 * t * t, 0.5 * (some + 1) * np.log1p(t * t / some))
+    y = norm - fallen - 0.5 * math.log(2 * math.pi)
+    return np.where(v > 0, y, np.nan).astype(dtype)[()]
+
+
+def _t_log_by_v(g: Any, v: Any, t: Any) -> Any:
+    """Half of psi((v+1)/2) - psi(v/2) - log1p(z) + (z - u) / (1 + z) with z = t^2/v, u = 1/v."""
+    u = np.true_divide(1, v)
+    z = np.where(u == 0, 0, t * t) * u
+    few = unwrap(v) < MANY
+    norm = _psi_rest(np.where(few, MANY, v))
+    if np.any(few):
+        low = np.where(few, v, 1)
+        norm = np.where(few, psi_change(0.5 * low, 0.5) - 1 / low, norm)
+    return g * 0.5 * (norm + _log_rest(z) + u * _share_of(z))
+
+
+def _t_log_by_t(g: Any, v: Any, t: Any) -> Any:
+    """-(1 + u) t / (1 + t^2 u) with u = 1/v; 0 at infinity for a finite v."""
+    u = np.true_divide(1, v)
+    t = np.where(np.isinf(t) & (u > 0), 0, t)
+    return -g * (1 + u) * t / (1 + np.where(u == 0, 0, t) * t * u)
+
+
+LOG_RULES = {"v": _t_log_by_v, "t": _t_log_by_t}
+reverse(t_log_density, LOG_RULES, LOG_RULES, batched=True)
+
+
 def _t_shape(v: Array, t: Array, density: Array) -> list[Array]:
     plain, place = unwrap(v), unwrap(t)
     inside = (plain >= MANY) & np.isfinite(plain) & (place != 0) & np.isfinite(place)
@@ -277,9 +327,14 @@ def _log_rest(z: Array) -> Array:
     return select(
         unwrap(z) < 0.05,
         lambda z: z * z * polynomial(z, LOG_REST),
-        lambda z: z / (1 + z) - np.log1p(z),
+        lambda z: _share_of(z) - np.log1p(z),
         z,
     )
+
+
+def _share_of(z: Array) -> Array:
+    """z / (1 + z), 1 at infinity."""
+    return select(unwrap(z) < 1, lambda z: z / (1 + z), lambda z: 1 - 1 / (1 + z), z)
 
 
 def _psi_rest(v: Array) -> Array:

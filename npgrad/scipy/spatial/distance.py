@@ -33,8 +33,8 @@ def _weights(g: Array, y: Array, squared: bool) -> Array:
     """What multiplies the difference of two points: 2 g, or g / y and 0 where they meet."""
     if squared:
         return 2 * g
-    apart = y > 0
-    return np.where(apart, g / np.where(apart, y, 1), 0)
+    meet = y == 0
+    return np.where(meet, 0, g / np.where(meet, 1, y))
 
 
 def _centred(xa: Array, xb: Array) -> tuple[Array, Array]:
@@ -75,29 +75,58 @@ def _apart(xa: Array, xb: Array) -> Array:
     return xa[:, None, :] - xb[None, :, :]
 
 
-def _rooted(total: Array) -> Array:
-    """The square root, with gradient 0 at 0."""
-    positive = total > 0
-    return np.where(positive, np.sqrt(np.where(positive, total, 1)), 0)
+def _total(terms: Array, w: Any) -> Array:
+    """The sum over the coordinates, with weights if there are."""
+    return np.sum(terms if w is None else w * terms, axis=-1)
+
+
+def _rooted(total: Array, p: Any = None) -> Array:
+    """The square root, or p-th one, with gradient 0 at 0; of NaN it is NaN."""
+    none = total == 0
+    some = np.where(none, 1, total)
+    return np.where(none, 0, np.sqrt(some) if p is None else some ** (1 / p))
+
+
+def _straight(xa: Array, xb: Array, w: Any = None) -> Array:
+    return _euclidean(xa, xb, False) if w is None else _rooted(_total(_apart(xa, xb) ** 2, w))
+
+
+def _squared(xa: Array, xb: Array, w: Any = None) -> Array:
+    return _euclidean(xa, xb, True) if w is None else _total(_apart(xa, xb) ** 2, w)
+
+
+def _city(xa: Array, xb: Array, w: Any = None) -> Array:
+    return _total(np.abs(_apart(xa, xb)), w)
+
+
+def _largest(xa: Array, xb: Array, w: Any = None) -> Array:
+    """Of the coordinates whose weight is not 0: how large it is does not matter."""
+    size = np.abs(_apart(xa, xb))
+    return np.max(size if w is None else np.where(plain(w) > 0, size, 0), axis=-1)
 
 
 def _minkowski(xa: Array, xb: Array, p: Any = 2, w: Any = None) -> Array:
-    size = np.abs(_apart(xa, xb))
     if p == np.inf:
-        return np.max(size, axis=-1)
-    terms = size**p if w is None else array_of(w) * size**p
-    total = np.sum(terms, axis=-1)
-    positive = total > 0
-    return np.where(positive, np.where(positive, total, 1) ** (1 / p), 0)
+        return _largest(xa, xb, w)
+    return _rooted(_total(np.abs(_apart(xa, xb)) ** p, w), p)
 
 
-def _cosine(xa: Array, xb: Array) -> Array:
-    lengths = np.sqrt(np.sum(xa * xa, axis=1))[:, None] * np.sqrt(np.sum(xb * xb, axis=1))
-    return 1 - (xa @ xb.T) / lengths
+def _cosine(xa: Array, xb: Array, w: Any = None) -> Array:
+    heavy = xb if w is None else w * xb
+    own = [_total(x * x, w) for x in (xa, xb)]
+    y = 1 - (xa @ heavy.T) / np.sqrt(own[0][:, None] * own[1])
+    off = plain(y)
+    return y + (np.clip(off, 0, 2) - off)  # SciPy cuts what rounding adds
 
 
-def _correlation(xa: Array, xb: Array) -> Array:
-    return _cosine(xa - np.mean(xa, axis=1, keepdims=True), xb - np.mean(xb, axis=1, keepdims=True))
+def _correlation(xa: Array, xb: Array, w: Any = None, centered: Any = True) -> Array:
+    if centered:
+        share = None if w is None else w / np.sum(w)
+        means = [_total(x, share)[:, None] for x in (xa, xb)]
+        if w is None:
+            means = [mean / xa.shape[1] for mean in means]
+        xa, xb = xa - means[0], xb - means[1]
+    return _cosine(xa, xb, w)
 
 
 def _standardized(xa: Array, xb: Array, V: Any = None) -> Array:
@@ -118,22 +147,22 @@ def _mahalanobis(xa: Array, xb: Array, VI: Any = None) -> Array:
     return _rooted(np.sum((apart @ array_of(VI)) * apart, axis=-1))
 
 
-def _canberra(xa: Array, xb: Array) -> Array:
+def _canberra(xa: Array, xb: Array, w: Any = None) -> Array:
     size = np.abs(xa)[:, None, :] + np.abs(xb)[None, :, :]
-    some = size > 0
-    return np.sum(np.where(some, np.abs(_apart(xa, xb)) / np.where(some, size, 1), 0), axis=-1)
+    none = size == 0
+    return _total(np.where(none, 0, np.abs(_apart(xa, xb)) / np.where(none, 1, size)), w)
 
 
-def _braycurtis(xa: Array, xb: Array) -> Array:
-    both = np.sum(np.abs(xa[:, None, :] + xb[None, :, :]), axis=-1)
-    return np.sum(np.abs(_apart(xa, xb)), axis=-1) / both
+def _braycurtis(xa: Array, xb: Array, w: Any = None) -> Array:
+    both = np.abs(xa[:, None, :] + xb[None, :, :])
+    return _total(np.abs(_apart(xa, xb)), w) / _total(both, w)
 
 
 METRICS: dict[str, Callable[..., Array]] = {
-    "euclidean": lambda xa, xb: _euclidean(xa, xb, False),
-    "sqeuclidean": lambda xa, xb: _euclidean(xa, xb, True),
-    "cityblock": lambda xa, xb: np.sum(np.abs(_apart(xa, xb)), axis=-1),
-    "chebyshev": lambda xa, xb: np.max(np.abs(_apart(xa, xb)), axis=-1),
+    "euclidean": _straight,
+    "sqeuclidean": _squared,
+    "cityblock": _city,
+    "chebyshev": _largest,
     "minkowski": _minkowski,
     "cosine": _cosine,
     "correlation": _correlation,
@@ -144,15 +173,23 @@ METRICS: dict[str, Callable[..., Array]] = {
 }
 
 
+SHORT: dict[str, Any] = getattr(original, "_METRIC_ALIAS", {})  # "l2", "euclid", ...
+
+
 def _computed(xa: Array, xb: Array, metric: Any, out: Any, keywords: dict[str, Any]) -> Array:
     if out is not None:
         raise refuse("spatial.distance", "with out=")
-    name = metric if isinstance(metric, str) else getattr(metric, "__name__", "a function")
+    name = metric.lower() if isinstance(metric, str) else getattr(metric, "__name__", "a function")
+    name = getattr(SHORT.get(name), "canonical_name", name)
     if name not in METRICS:
         raise refuse("spatial.distance", f"for the metric {name!r}")
     keywords = {key: value for key, value in keywords.items() if value is not None}
-    if "w" in keywords and name != "minkowski":
-        raise refuse("spatial.distance", f"with weights for the metric {name!r}")
+    if "w" in keywords:
+        w = array_of(keywords["w"])
+        # SciPy looks at the weights, and says what is wrong with them
+        with np.errstate(all="ignore"):
+            getattr(original, name)(*np.ones((2, xa.shape[1])), w=plain(w))
+        keywords["w"] = w.astype(np.result_type(w, xa)) if w.dtype.kind != "f" else w
     return METRICS[name](xa, xb, **keywords)
 
 
@@ -197,13 +234,26 @@ def squareform(X: Any, force: str = "no", checks: bool = True) -> Any:
     return np.concatenate((np.zeros_like(X, shape=1), X))[place + place.T]
 
 
+# What follows the two vectors, where it is not the weights alone
+ORDER = {
+    "minkowski": ("p", "w"), "seuclidean": ("V",), "mahalanobis": ("VI",),
+    "correlation": ("w", "centered"),
+}  # fmt: skip
+
+
 def _pair(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
     """A distance of two vectors by `cdist`."""
 
     def body(u: Any, v: Any, *args: Any, **kwargs: Any) -> Any:
-        names = {"minkowski": ("p", "w"), "seuclidean": ("V",), "mahalanobis": ("VI",)}
-        kwargs.update(zip(names.get(name, ("w",)), args, strict=False))
-        return _computed(array_of(u)[None], array_of(v)[None], name, None, kwargs)[0, 0]
+        kwargs.update(zip(ORDER.get(name, ("w",)), args, strict=False))
+        u, v = array_of(u), array_of(v)
+        if u.ndim != 1 or v.ndim != 1:
+            raise ValueError("Input vector should be 1-D.")
+        if name == "canberra":  # of two vectors SciPy leaves out what is NaN
+            with np.errstate(all="ignore"):
+                term = np.abs(plain(u) - plain(v)) / (np.abs(plain(u)) + np.abs(plain(v)))
+            u, v = (np.where(np.isnan(term), 0, x) for x in (u, v))
+        return _computed(u[None], v[None], name, None, kwargs)[0, 0]
 
     body.__name__ = name
     body.__doc__ = f"SciPy's ``{name}``, the distance of two vectors."
