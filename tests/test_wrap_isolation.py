@@ -13,7 +13,7 @@ import pytest
 
 import npgrad
 from npgrad.graph.modes import WRAPPED
-from npgrad.wrapping import plan as planning
+from npgrad.wrapping import patch as patching
 from tests.wrapped import styles, unchanged
 from tests.wrapped.interrupts import interrupted
 
@@ -26,7 +26,7 @@ def squares(x):
 
 @pytest.fixture(autouse=True)
 def nothing_left():
-    modules = (unchanged, styles, planning, sys.modules[__name__])
+    modules = (unchanged, styles, patching, sys.modules[__name__])
     before = [dict(vars(module)) for module in modules]
     yield
     for module, names in zip(modules, before, strict=True):
@@ -34,7 +34,7 @@ def nothing_left():
         assert now.keys() == names.keys()
         assert all(now[name] is value for name, value in names.items() if name != "CALLS")
     assert not WRAPPED.get()
-    assert not any(patch.users for patch in planning._patches.values())
+    assert not any(patch.users for patch in patching.patches.values())
 
 
 def test_an_interrupt_anywhere_is_undone() -> None:
@@ -48,7 +48,7 @@ def test_an_interrupt_anywhere_is_undone() -> None:
         assert interrupted(lambda: wrapped(x), stop) >= stop
         assert not WRAPPED.get()
         assert unchanged.np is np and unchanged.zeros is np.zeros
-        assert not any(patch.users for patch in planning._patches.values())
+        assert not any(patch.users for patch in patching.patches.values())
 
 
 def test_calls_of_different_packages_overlap() -> None:

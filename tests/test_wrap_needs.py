@@ -12,8 +12,9 @@ import npgrad
 from benchmarks.workloads import chain_200, logistic, mlp_small, rosenbrock
 from npgrad.graph.modes import WRAPPED
 from npgrad.wrapping import needs
-from npgrad.wrapping import plan as planning
-from npgrad.wrapping.plan import LOCK, patch_of, plan_for
+from npgrad.wrapping import patch as patching
+from npgrad.wrapping.patch import LOCK, patch_of
+from npgrad.wrapping.plan import plan_for
 from tests.wrapped.interrupts import interrupted
 
 X = np.array([0.7, 1.3, 1.9])
@@ -186,7 +187,7 @@ def nothing_left():
     assert before.keys() == SPACE.keys()
     assert all(SPACE[name] is value for name, value in before.items())
     assert not WRAPPED.get()
-    assert not any(patch.users for patch in planning._patches.values())
+    assert not any(patch.users for patch in patching.patches.values())
 
 
 @pytest.mark.parametrize(("f", "expected"), GRADIENTS, ids=lambda f: f.__name__)
@@ -361,7 +362,7 @@ def test_an_interrupt_anywhere_is_undone() -> None:
     for stop in range(1, lines):
         assert interrupted(lambda: wrapped(x), stop) >= stop
         assert not WRAPPED.get() and SPACE["np"] is np
-        assert not any(patch.users for patch in planning._patches.values())
+        assert not any(patch.users for patch in patching.patches.values())
 
 
 def wrapped_needs(x):

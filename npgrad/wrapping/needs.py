@@ -27,7 +27,9 @@ import numpy as np
 from npgrad.graph.array import GradArray
 from npgrad.wrapping.builtin_names import nested
 from npgrad.wrapping.lists import LISTED
-from npgrad.wrapping.plan import LOCK, MISSING, Entry, Patch, Plan, content, patch_of
+from npgrad.wrapping.patch import LOCK, MISSING, Entry, Patch, patch_of
+from npgrad.wrapping.places import content
+from npgrad.wrapping.plan import Plan
 from npgrad.wrapping.stand_ins import REGISTERED, replacement
 
 Needed = tuple[tuple[Patch, tuple[Entry, ...]], ...]

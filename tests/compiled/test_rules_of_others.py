@@ -5,7 +5,7 @@ import pytest
 
 import npgrad
 from npgrad.compiled import rules
-from npgrad.wrapping import plan, stand_ins
+from npgrad.wrapping import patch, plan, stand_ins
 from tests.wrapped import solves
 
 X = np.array([8.0, 3.0])
@@ -22,7 +22,7 @@ def registered():
     for function in (root, twice):
         made = rules._PRIMITIVES.pop(function)
         del stand_ins.REGISTERED[id(function)], stand_ins._originals[id(made)]
-    plan._patches.pop(id(vars(solves)), None)
+    patch.patches.pop(id(vars(solves)), None)
     plan._plans.clear()
 
 

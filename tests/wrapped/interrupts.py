@@ -7,13 +7,12 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from npgrad.wrapping import needs, wrapper
-from npgrad.wrapping import plan as planning
+from npgrad.wrapping import needs, patch, plan, wrapper
 
 
 def interrupted(call: Callable[[], Any], stop: int) -> int:
     """Run `call` with a KeyboardInterrupt at npgrad's line `stop`; how many lines it ran."""
-    ours = {wrapper.__file__, planning.__file__, needs.__file__}
+    ours = {module.__file__ for module in (needs, patch, plan, wrapper)}
     count = 0
 
     def trace(frame: Any, event: str, arg: Any) -> Any:
