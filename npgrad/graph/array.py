@@ -15,6 +15,7 @@ import math
 import numbers
 import sys
 from collections.abc import Callable, Iterator
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
@@ -294,8 +295,10 @@ class GradArray:
     @property  # type: ignore[misc]
     def __class__(self) -> type:  # isinstance(x, np.ndarray) holds in wrapped code
         if WRAPPED.get():
-            asking = sys._getframe(1).f_globals.get("__name__", "")
-            top = asking.partition(".")[0]  # singledispatch asks too
+            frame: Any = sys._getframe(1)
+            while (asking := frame.f_globals.get("__name__", "")) == "functools" and frame.f_back:
+                frame = frame.f_back  # singledispatch asks for whoever called it
+            top = asking.partition(".")[0]
             if top not in _OWN or asking.startswith("numpy.polynomial"):
                 held = storage(self)
                 if backend.on_device(held):  # a plain one is no ndarray of NumPy's either
@@ -304,7 +307,7 @@ class GradArray:
         return _Number if backend.is_scalar(storage(self)) else GradArray
 
     def __float__(self) -> float:
-        if not recorded(self):
+        if not recorded(self) or (WRAPPED.get() and _makes_text(sys._getframe(1))):
             return float(plain(self))
         raise GradientLost(lost(self, "float(x), as math.sin(x) and '%f' % x call it,"))
 
@@ -477,6 +480,22 @@ def asking() -> str:
     return f" Asked for by {text} at {place}." if text else ""
 
 
+def _makes_text(frame: FrameType) -> bool:
+    """Whether `frame` is at ``text % x``.
+
+    No other remainder makes a float of a recorded `x`, which has one of its own.
+    """
+    code, at = frame.f_code.co_code, frame.f_lasti
+    return dis.opname[code[at]] == "BINARY_OP" and code[at + 1] in _REMAINDERS
+
+
+_REMAINDERS = [
+    i
+    for i, (name, _) in enumerate(dis._nb_ops)  # type: ignore[attr-defined]
+    if "REMAINDER" in name
+]
+
+
 def lost(handle: GradArray, what: str) -> str:
     """The message of a door that stays shut."""
     node = current(handle)[1]
@@ -489,8 +508,11 @@ def lost(handle: GradArray, what: str) -> str:
             f"npgrad: {called} takes plain numbers, which would cut the gradient of {name} in "
             f"silence.{where} Instead: {remedy}."
         )
+    asked = asking()
+    if ".dot(" in asked or "@ [" in asked:
+        asked += " What a plain array does itself is not seen: write np.dot(a, x), or a @ x."
     return (
-        f"npgrad: {what} would cut the gradient of {name} in silence.{where}{asking()} Instead: "
+        f"npgrad: {what} would cut the gradient of {name} in silence.{where}{asked} Instead: "
         "NumPy's own function (np.sin(x), not math.sin(x)); np.stack([...]) of a list of results, "
         "not np.array([...]); np.zeros(shape, like=x) or np.zeros_like(x) for a buffer to write "
         "into; npgrad.wrap(f) for code that makes its own buffers; npgrad.value(x) to cut the "
