@@ -8,6 +8,7 @@ from typing import Any
 from ..errors import GradientLost
 from . import backend
 from .array import GradArray, current
+from .modes import users
 from .node import Node
 from .op import Op
 
@@ -71,7 +72,7 @@ def stacked(items: Any) -> GradArray:
     recorded = [(place, node) for place, node, _ in found if node is not None]
     if not recorded:
         return GradArray(array, None)
-    frame = sys._getframe(2)
+    frame = users(sys._getframe(1))
     node = Node(
         STACK,
         tuple(node for _, node in recorded),

@@ -45,8 +45,10 @@ def _dictionary(instance: Any) -> Any:
 
 
 def attributes_of(kind: type) -> Iterator[tuple[Any, Any, Any]]:
-    """The attributes of a class to replace: how to set each, what it is, what it is to be."""
+    """The attributes of a class, and of those written in it, to replace: as places."""
     for name, value in list(vars(kind).items()):
+        if isinstance(value, type) and value.__qualname__ == f"{kind.__qualname__}.{name}":
+            yield from attributes_of(value)
         static = isinstance(value, staticmethod)
         new = replacement(value.__func__ if static else value)
         if new is None:

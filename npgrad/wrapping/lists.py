@@ -37,11 +37,18 @@ _TAKE_LISTS = """
     reshape ravel transpose squeeze flip roll repeat tile where clip diag diagflat trace triu tril
     atleast_1d atleast_2d atleast_3d broadcast_to expand_dims swapaxes rot90 nan_to_num
     real imag angle round around shape ndim size cov corrcoef vander meshgrid take
-    append insert
+    append insert put place putmask copyto compress digitize delete ediff1d fliplr flipud
+    moveaxis unwrap sinc nancumsum nancumprod nanargmax nanargmin nanquantile nanpercentile
 """
 _JOIN = "concatenate stack hstack vstack dstack column_stack"
 _LINALG_LISTS = """
-    norm det inv solve slogdet eigh eigvalsh cholesky pinv matrix_power lstsq svd qr
+    norm det inv solve slogdet eig eigvals eigh eigvalsh cholesky pinv matrix_power lstsq svd
+    svdvals qr cond matrix_rank matrix_norm vector_norm cross outer trace diagonal matmul tensordot
+    matrix_transpose tensorinv tensorsolve vecdot
+"""
+_FFT_LISTS = """
+    fft ifft rfft irfft hfft ihfft fft2 ifft2 rfft2 irfft2 fftn ifftn rfftn irfftn fftshift
+    ifftshift
 """
 
 
@@ -52,10 +59,10 @@ def listed(function: Any) -> Maker:
     def call(*args: Any, **kwargs: Any) -> Any:
         for a in args:
             if (type(a) is list or type(a) is tuple) and ACTIVE.get() and has_recorded(a):
-                args = tuple(
-                    stacked(b) if type(b) in (list, tuple) and has_recorded(b) else b for b in args
-                )
+                args = tuple([vector(b) for b in args])
                 break
+        if kwargs and ACTIVE.get():
+            kwargs = {name: vector(b) for name, b in kwargs.items()}
         return function(*args, **kwargs)
 
     return call
@@ -76,10 +83,10 @@ def joined(function: Any) -> Maker:
 def _listed() -> dict[int, Maker]:
     found = {id(getattr(np, name)): listed(getattr(np, name)) for name in _TAKE_LISTS.split()}
     found.update({id(getattr(np, name)): joined(getattr(np, name)) for name in _JOIN.split()})
-    found.update(
-        (id(getattr(np.linalg, name)), listed(getattr(np.linalg, name)))
-        for name in _LINALG_LISTS.split()
-    )
+    for module, names in ((np.linalg, _LINALG_LISTS), (np.fft, _FFT_LISTS)):
+        for name in names.split():
+            if hasattr(module, name):
+                found[id(getattr(module, name))] = listed(getattr(module, name))
     return found
 
 

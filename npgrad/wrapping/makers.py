@@ -8,6 +8,7 @@ call, and in other threads, they are NumPy's own after one look at a context var
 
 from __future__ import annotations
 
+import collections
 import functools
 import itertools
 from typing import Any
@@ -26,6 +27,7 @@ from npgrad.wrapping.elements import Vectorize, frompyfunc
 from npgrad.wrapping.lists import Maker, constant, vector
 
 MISSING = object()
+SEQUENCES = (list, tuple, collections.deque, collections.UserList)  # with named tuples
 
 
 def arange(*args: Any, **kwargs: Any) -> Any:
@@ -103,7 +105,7 @@ def converted(function: Any, copies: bool) -> Maker:
         kind = type(a)
         if kind is GradArray:
             return _converted(function, a, args, kwargs)
-        if kind is list or kind is tuple:
+        if kind is list or kind is tuple or isinstance(a, SEQUENCES):
             if has_recorded(a):
                 kwargs.pop("subok", None)  # np.asarray, which copies no more, does not know it
                 return _converted(np.asarray if copies else function, stacked(a), args, kwargs)
@@ -218,6 +220,13 @@ def _nditer(op: Any, *args: Any, **kwargs: Any) -> Any:
     return np.nditer(op, *args, **kwargs)
 
 
+def _ndenumerate(arr: Any) -> Any:
+    """``np.ndenumerate``, whose elements would be plain."""
+    if not ACTIVE.get() or type(arr) is not GradArray:
+        return np.ndenumerate(arr)
+    return zip(np.ndindex(arr.shape), arr.flat, strict=True)
+
+
 class Grid(Joined):
     """``np.mgrid`` and ``np.ogrid`` with recorded ends."""
 
@@ -309,6 +318,7 @@ def _makers() -> dict[str, Any]:
     makers["asarray_chkfinite"] = functools.wraps(np.asarray_chkfinite)(_chkfinite)
     makers["piecewise"] = _piecewise
     makers["nditer"] = _nditer
+    makers["ndenumerate"] = _ndenumerate
     makers.update(r_=Joined(np.r_), c_=Joined(np.c_))
     makers.update(mgrid=Grid(np.mgrid), ogrid=Grid(np.ogrid))
     return makers

@@ -86,6 +86,7 @@ class Names(NamedTuple):
     attributes: frozenset[str]
     loaded: frozenset[str]  # global variables
     lists: bool  # whether it may make a list or a tuple of arrays
+    text: bool  # whether it may write ``"%g" % x``
     closed: bool  # whether it leads to nothing but its names
 
 
@@ -94,7 +95,7 @@ def names_of(code: types.CodeType) -> Names:
     """Read `code`."""
     attributes: set[str] = set()
     loaded: set[str] = set()
-    lists, closed = False, True
+    lists, text, closed = False, False, True
     for part in nested(code):
         lists = lists or bool(part.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS))
         closed = closed and (part.co_name == "<genexpr>" or not part.co_flags & LAZY)
@@ -106,11 +107,13 @@ def names_of(code: types.CodeType) -> Names:
                 attributes.add(step.argval)
             elif name in ELSEWHERE:
                 closed = False
+            elif name == "BINARY_OP":
+                text = text or "%" in step.argrepr
             elif name.startswith(("BUILD_", "LIST_", "SET_", "MAP_", "UNPACK_EX")):
                 lists = lists or name not in ("BUILD_SLICE", "BUILD_STRING")
     closed = closed and LATER.isdisjoint(attributes)
     closed = closed and not any(name.startswith(FRAMES) for name in attributes)
-    return Names(frozenset(attributes), frozenset(loaded), lists, closed)
+    return Names(frozenset(attributes), frozenset(loaded), lists, text, closed)
 
 
 class Unknown(Exception):
@@ -144,7 +147,7 @@ class Reading:
         self._registered = len(REGISTERED)
         self._said: set[str] = set()
         self._lists = False
-        self._asked = False  # for the type of what it is given
+        self._asked = False  # for the type of what it is given, or its text
         self._found: list[tuple[dict[str, Any], Entry]] = []
         self._waiting = [f]
         seen: set[int] = set()
@@ -166,6 +169,7 @@ class Reading:
             raise Unknown
         self._said |= names.attributes
         self._lists = self._lists or names.lists
+        self._asked = self._asked or names.text
         defaults, named = function.__defaults__, function.__kwdefaults__
         self._functions.append((function, function.__code__, defaults, named))
         for value in (*(defaults or ()), *(named or {}).values()):

@@ -112,12 +112,24 @@ def wrapped(f: Callable[..., Any], plan: Plan) -> Callable[..., Any]:
             finally:
                 leave(opened)
                 ACTIVE.set(outer)
-        except BaseException:  # once more: the lines above may be what was interrupted
+        except BaseException as error:  # once more: the lines above may be what was interrupted
             leave(opened)
             ACTIVE.set(outer)
+            if type(error) is TypeError and "GradArray" in str(error):
+                _explain(error)
             raise
 
     return call
+
+
+def _explain(error: TypeError) -> None:
+    """Say what happened where compiled code, which cannot be taught to, met a recorded array."""
+    if not getattr(error, "__notes__", None):
+        error.add_note(
+            "npgrad: compiled code asked a recorded array for its memory or for a C number, and "
+            "would have lost its gradient. Give the function that was called a rule, "
+            "npgrad.register_vjp(function, ...); or npgrad.value(x) to cut the gradient on purpose."
+        )
 
 
 def prepare(f: Callable[..., Any], wanted: bool) -> Callable[..., Any]:
