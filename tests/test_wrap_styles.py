@@ -1,6 +1,8 @@
 """Each way of writing NumPy code records as it is; its derivative is that of the plain program."""
 
+import builtins
 import math
+import pickle
 import struct
 import sys
 
@@ -10,7 +12,7 @@ import pytest
 import npgrad
 import tests.wrapped
 from tests.test_wrap import differences
-from tests.wrapped import styles, types_called
+from tests.wrapped import spellings, styles, types_called
 
 X = np.array([0.7, 1.3, 1.9])
 
@@ -23,13 +25,14 @@ def forget_late() -> None:
 
 @pytest.mark.parametrize(
     "f",
-    [*styles.PROGRAMS, *types_called.PROGRAMS],
+    [*styles.PROGRAMS, *types_called.PROGRAMS, *spellings.PROGRAMS],
     ids=lambda f: getattr(f, "__name__", "instance"),
 )
 def test_style(f) -> None:
     forget_late()
     before = dict(vars(styles))
-    types_before = dict(vars(types_called))
+    types_before, spellings_before = dict(vars(types_called)), dict(vars(spellings))
+    importer = builtins.__import__
     held_before = dict(types_called.FUNCTIONS), vars(types_called.xp).copy()
     class_before = dict(vars(types_called.Backend))
     tangent = npgrad.jvp(f, (X,), (np.array([1.0, -2.0, 0.5]),))[1]
@@ -40,6 +43,8 @@ def test_style(f) -> None:
     assert vars(styles).keys() == before.keys()
     assert all(vars(styles)[name] is value for name, value in before.items())
     assert all(vars(types_called)[name] is value for name, value in types_before.items())
+    assert all(vars(spellings)[name] is value for name, value in spellings_before.items())
+    assert builtins.__import__ is importer and spellings.Outer.Inner.make is np.zeros
     assert (types_called.FUNCTIONS, vars(types_called.xp)) == held_before
     assert dict(vars(types_called.Backend)) == class_before
 
@@ -68,6 +73,39 @@ def test_compiled_code_is_refused() -> None:
         npgrad.grad(lambda x: table["sine"](x[0]))(X)
     with pytest.raises((struct.error, npgrad.errors.GradientLost), match=r"not a float|npgrad"):
         npgrad.grad(lambda x: struct.pack("d", x[0]))(X)
+
+
+def test_an_import_that_somebody_replaces_during_the_call_stays() -> None:
+    usual, calls = builtins.__import__, []
+
+    def theirs(*args, **kwargs):
+        calls.append(args[0])
+        return usual(*args, **kwargs)
+
+    def program(x):
+        builtins.__import__ = theirs
+        return spellings.makes_text(x)
+
+    assert spellings.imports_numpy(X) > 0.0  # so that the package's plan watches imports
+    try:
+        npgrad.grad(npgrad.wrap(program))(X)
+        assert builtins.__import__ is theirs
+        npgrad.grad(spellings.imports_numpy)(X)
+        assert builtins.__import__ is theirs and "numpy" in calls
+    finally:
+        builtins.__import__ = usual
+
+
+def test_ufuncs_of_lists_answer_as_ufuncs() -> None:
+    def asks(x):
+        made = np.exp([x[0], x[1]])
+        assert isinstance(np.exp, np.ufunc) and np.exp == exp and {exp: 1}[np.exp] == 1
+        assert np.exp.nin == 1 and repr(np.exp) == "<ufunc 'exp'>"
+        assert pickle.loads(pickle.dumps(np.exp)) == exp
+        return np.sum(made)
+
+    exp = np.exp
+    assert np.allclose(npgrad.grad(asks)(X), [*np.exp(X[:2]), 0.0])
 
 
 def general_cosine(x):
@@ -104,3 +142,23 @@ def test_masks_are_refused() -> None:
     for f in (hides, meets):
         with pytest.raises(npgrad.errors.NoDerivative, match="mask"):
             npgrad.grad(f)(X)
+
+
+PLAIN = np.ones((2, 3))
+
+
+@pytest.mark.parametrize(
+    "f", [lambda x: PLAIN.dot(x), lambda x: PLAIN @ [x[0], x[1], x[2]]], ids=["dot", "at"]
+)
+def test_what_a_plain_array_does_itself_is_refused(f) -> None:
+    with pytest.raises(npgrad.errors.GradientLost, match=r"write np\.dot\(a, x\), or a @ x"):
+        npgrad.jacobian(f)(X)
+
+
+def test_compiled_code_that_asks_for_memory_is_explained() -> None:
+    def subclass(x):
+        return np.ndarray.__new__(np.matrix, (1, 3), float, x)
+
+    with pytest.raises(TypeError) as caught:
+        npgrad.jacobian(subclass)(X)
+    assert "npgrad.register_vjp" in caught.value.__notes__[0]

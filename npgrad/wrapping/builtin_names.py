@@ -212,22 +212,28 @@ def nested(code: types.CodeType) -> Iterator[types.CodeType]:
             yield from nested(inner)
 
 
-def asks_for_types(codes: Iterable[types.CodeType]) -> bool:
-    """Whether `codes` may ask ``is np.float64`` of a type of NumPy's that has a stand-in.
+def types_asked_for(codes: Iterable[types.CodeType]) -> frozenset[Any]:
+    """The types of NumPy's with a stand-in for which `codes` may ask ``is np.float64``.
 
-    What is asked may lie in a variable by then: any ``is`` counts, but for ``is None``.
+    What is asked may lie in a variable: an ``is`` with something that is neither a constant nor
+    named as one of these types counts as a question for each of them.
     """
-    names = {kind.__name__ for kind in _KINDS} | {"double", "single", "ndarray"}
+    asked: set[Any] = set()
     for outer in codes:
         for code in nested(outer):
-            if names.isdisjoint(code.co_names):
+            if _NAMED.keys().isdisjoint(code.co_names):
                 continue
             before: Any = None
             for instruction in dis.get_instructions(code):
-                if instruction.opname == "IS_OP" and before is not None:
-                    return True
-                before = instruction.argval if instruction.opname == "LOAD_CONST" else ""
-    return False
+                if instruction.opname == "IS_OP" and before.opname != "LOAD_CONST":
+                    named = before.opname.startswith("LOAD_") and before.argval in _NAMED
+                    asked.update([_NAMED[before.argval]] if named else _NAMED.values())
+                before = instruction
+    return frozenset(asked)
+
+
+_NAMED = {kind.__name__: kind for kind in (*_KINDS, np.ndarray)}
+_NAMED.update(double=np.float64, single=np.float32)
 
 
 def shadows_for(codes: Iterable[types.CodeType]) -> dict[str, Any]:

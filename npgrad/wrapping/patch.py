@@ -5,6 +5,7 @@ A namespace has one patch, counted, which the plans of all packages share.
 
 from __future__ import annotations
 
+import builtins
 import operator
 import sys
 import threading
@@ -13,21 +14,20 @@ from collections.abc import Collection, Iterable
 from typing import Any
 from weakref import WeakValueDictionary
 
-from npgrad.wrapping.builtin_names import asks_for_types, shadows_for
+import numpy as np
+
+from npgrad.wrapping.builtin_names import nested, shadows_for, types_asked_for
 from npgrad.wrapping.compiling import Originals, ufunc_places
+from npgrad.wrapping.generated import Generated, generated_in, is_module
 from npgrad.wrapping.holders import attributes_of
+from npgrad.wrapping.imports import imports_numpy, replacing
 from npgrad.wrapping.places import Place, cells_of, functions_of, is_own, places_in, written_in
-from npgrad.wrapping.stand_ins import replacement, strict
+from npgrad.wrapping.stand_ins import adapted, replacement
+from npgrad.wrapping.ufuncs import given_lists
 
 MISSING = object()  # what stood under a name that hides a builtin
 Entry = tuple[str, Any, Any]  # a name, what it stands for, what it is to stand for
 LOCK = threading.RLock()  # an import inside of a wrapped call comes back here
-
-
-def is_module(space: dict[str, Any]) -> bool:
-    """Whether `space` is the namespace of an imported module."""
-    module = sys.modules.get(space.get("__name__", ""))
-    return getattr(module, "__dict__", None) is space
 
 
 def bound_in(space: dict[str, Any]) -> list[Any]:
@@ -38,44 +38,66 @@ def bound_in(space: dict[str, Any]) -> list[Any]:
 class Patch:
     """The names to replace in one namespace, shared by every plan that covers it."""
 
-    def __init__(self, space: dict[str, Any]) -> None:
+    def __init__(self, space: dict[str, Any], codes: list[types.CodeType] | None = None) -> None:
         self.space = space
+        self.codes = codes  # of a generated namespace: all that uses it; None: any code
+        self.imports = False  # a function of it imports NumPy or its kin when it is called
+        self.others: list[Generated] = []  # generated namespaces of functions that stand here
         self.size = -1  # how many names it held when it was last looked at
         # What each call that uses it needs, by the identity of its list; None is everything.
         self.users: dict[int, tuple[Entry, ...] | None] = {}
-        self.strict = False  # its code asks `is np.float64`
+        self.strict: frozenset[Any] = frozenset()  # types for which its code asks `is np.float64`
+        self.lists: frozenset[Any] = frozenset()  # ufuncs that its code hands lists
         self.entries: list[Entry] = []
         self.places: list[Place] = []
         # A module that was imported whole keeps its functions; what is typed in binds names again.
         typed = space.get("__name__") == "__main__" or not is_module(space)
-        self.settled = not (typed and "__builtins__" in space)
+        self.settled = codes is not None or not (typed and "__builtins__" in space)
         self.bound: list[Any] = []  # the functions, classes and modules that it named
+
+    def named(self) -> list[tuple[str, Any]]:
+        """The names to look at, and what they mean."""
+        if self.codes is None:
+            return list(self.space.items())
+        names = {name for outer in self.codes for code in nested(outer) for name in code.co_names}
+        return [(name, self.space[name]) for name in names if name in self.space]
 
     def look(self) -> None:
         """Find the names bound since the last look; all anew while nothing is replaced."""
         space, first = self.space, self.size < 0 or not self.users
         if first:
-            self.strict, self.entries, self.places = False, [], []
+            self.strict, self.lists = frozenset(), frozenset()
+            self.entries, self.places, self.others = [], [], []
         known = {name for name, _, _ in self.entries}
         module = space.get("__name__")
-        codes: list[types.CodeType] = []
+        codes: list[types.CodeType] = list(self.codes or ())
         entries: list[Entry] = []
         places: list[Place] = []
-        for name, value in list(space.items()):
+        for name, value in self.named():
             new = replacement(value)
             if new is not None and name not in known:
                 entries.append((name, value, new))
             if first and written_in(value) == module:
-                for function in functions_of(value, module):
+                functions = list(functions_of(value, module))
+                self.others.extend(generated_in(functions, space))
+                for function in functions:
                     codes.append(function.__code__)
                     places.extend(places_in(function))
                 if isinstance(value, type):
                     places.extend(attributes_of(value))
             elif first and type(value) is types.FunctionType and not is_own(value):
                 places.extend(cells_of(value))  # a namespace's function, made for `xp`
-        self.strict = self.strict or asks_for_types(codes)
-        if self.strict:
-            entries = [(name, old, strict(old)) for name, old, _ in entries if strict(old)]
+                self.others.extend(generated_in([value], space))
+        self.imports = self.imports or any(map(imports_numpy, codes))
+        self.strict |= types_asked_for(codes)
+        self.lists |= given_lists(codes)
+        if self.lists:
+            entries += [
+                (n, v, v) for n, v in self.named() if type(v) is np.ufunc and n not in known
+            ]
+        if self.strict or self.lists:
+            made = [(name, old, adapted(old, self.strict, self.lists)) for name, old, _ in entries]
+            entries = [entry for entry in made if entry[2] is not None]
         for name, new in shadows_for(codes).items():
             if name not in space:
                 entries.append((name, MISSING, new))
@@ -170,4 +192,42 @@ def patch_of(space: dict[str, Any]) -> Patch:
     if patch is None:
         patch = Patch(space)
         patch = patches.setdefault(id(space), patch)
+    elif patch.codes is not None:  # until now for what a generated function names
+        patch.codes, patch.size, patch.settled = None, min(patch.size, 0), False
     return patch
+
+
+def serving(space: dict[str, Any], code: types.CodeType) -> Patch:
+    """The one patch of a generated namespace, which is for what `code` names."""
+    patch = patches.get(id(space))
+    if patch is None:
+        patch = patches.setdefault(id(space), Patch(space, [code]))
+    elif patch.codes is not None and code not in patch.codes:
+        patch.codes.append(code)
+        patch.size = min(patch.size, 0)
+    return patch
+
+
+class _Import(Patch):
+    """Python's ``__import__``, for functions that import NumPy when they are called."""
+
+    def __init__(self) -> None:
+        super().__init__(vars(builtins), [])
+
+    def stale(self) -> bool:
+        """Whether somebody has replaced it since the last look."""
+        return not self.users and not (self.entries and self.entries[0][1] is builtins.__import__)
+
+    def look(self) -> None:
+        """See `Patch.look`."""
+        self.entries = [("__import__", builtins.__import__, replacing(builtins.__import__))]
+
+
+IMPORT = _Import()
+
+
+def look_at(given: Iterable[Patch]) -> None:
+    """Look at those where names were bound since the last look."""
+    for patch in given:
+        if patch.stale():
+            patch.look()

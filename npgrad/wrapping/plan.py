@@ -16,8 +16,19 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from npgrad.wrapping.compiling import listen
+from npgrad.wrapping.generated import is_module, lambdified, lambdified_count
 from npgrad.wrapping.holders import dictionaries_of
-from npgrad.wrapping.patch import LOCK, Entry, Patch, is_module, originals, patch_of, patches
+from npgrad.wrapping.patch import (
+    IMPORT,
+    LOCK,
+    Entry,
+    Patch,
+    look_at,
+    originals,
+    patch_of,
+    patches,
+    serving,
+)
 from npgrad.wrapping.stand_ins import meet_scipy
 
 # Never looked into: npgrad's own modules, what NumPy is made of, and what must see plain arrays.
@@ -43,6 +54,7 @@ class Plan:
         self.packages = packages
         self.space = space  # the function's own globals, which need not be a module's
         self.modules = 0  # how many were loaded when the plan was made
+        self.lambdified = 0  # how many functions SymPy had made
         self.all: list[Patch] = []
         self.loose: list[Patch] = []  # those whose names may be bound anew at any time
         self.patches: tuple[Patch, ...] = ()  # those with something to replace
@@ -63,17 +75,28 @@ class Plan:
         if self.space is not None:
             spaces.append(self.space)
         spaces += [held for space in spaces for held in dictionaries_of(space)]
-        self.all = list({id(space): patch_of(space) for space in spaces}.values())
-        for patch in self.all:
-            if patch.stale():
-                patch.look()
+        mine = {id(space): patch_of(space) for space in spaces}
+        look_at(mine.values())
+        generated = [*lambdified(), *(one for patch in mine.values() for one in patch.others)]
+        served = {id(space): serving(space, code) for space, code in generated}
+        look_at(served.values())
+        self.all = list({**mine, **served}.values())
         self.loose = [patch for patch in self.all if not patch.settled]
         self.patches = tuple([patch for patch in self.all if patch.entries or patch.places])
+        if any(patch.imports for patch in self.all):
+            look_at([IMPORT])
+            self.loose.append(IMPORT)
+            self.patches += (IMPORT,)
         self.modules = len(sys.modules)
+        self.lambdified = lambdified_count()
 
     def look(self) -> None:
         """Look at what was bound since the last look."""
-        if self.modules != len(sys.modules) or any(map(Patch.stale, self.loose)):
+        if (
+            self.modules != len(sys.modules)
+            or self.lambdified != lambdified_count()
+            or any(patch.stale() for patch in self.loose)
+        ):
             self.refresh()
 
     def enter(
@@ -102,9 +125,11 @@ class Plan:
             meet_scipy()
             listen(originals)
             patch = patch_of(module.__dict__)
-            if patch.stale():
-                patch.look()
+            look_at([patch])
             patch.open(opened)
+            if patch.imports:
+                look_at([IMPORT])
+                IMPORT.open(opened)
 
 
 # Plans of modules stay. Those of other namespaces (``exec``) go with the functions that they serve,

@@ -21,6 +21,7 @@ from npgrad.wrapping.lists import LISTED
 from npgrad.wrapping.makers import MAKERS
 from npgrad.wrapping.masked import masked_names
 from npgrad.wrapping.mathematics import CMATH, MATH
+from npgrad.wrapping.ufuncs import NAMED, of_lists
 
 _CHAPTERS = (
     "fft", "integrate", "interpolate", "linalg", "ndimage", "signal", "spatial.distance", "special",
@@ -61,14 +62,12 @@ def _numpy() -> dict[int, Any]:
         found[id(module)] = _standing_for(module, names)
     names = {name: LISTED[id(value)] for name, value in vars(np).items() if id(value) in LISTED}
     names.update(MAKERS, linalg=found[id(np.linalg)], fft=found[id(np.fft)])
-    _WITH_NUMPYS_TYPES.append(_standing_for(np, names))
     for name, value in vars(np).items():
         if id(value) in NUMPY_TYPES:
             names[name] = NUMPY_TYPES[id(value)]
             _originals[id(names[name])] = value
     found[id(np)] = _standing_for(np, names)
-    for made in (_WITH_NUMPYS_TYPES[0], found[id(np)]):
-        made.__dict__.pop("ma", None)  # loaded on use, and asked for by `__getattr__`
+    found[id(np)].__dict__.pop("ma", None)  # loaded on use, and asked for by `__getattr__`
     found.update(NUMPY_TYPES)
     found[id(math)] = MATH
     found[id(cmath)] = CMATH
@@ -151,20 +150,44 @@ MET: list[Callable[[Any], Any]] = []
 
 def replacement(value: Any) -> Any:
     """What stands for `value` in wrapped code, or None."""
-    new = REGISTERED.get(id(value)) or _numpy().get(id(value)) or _scipy.get(id(value))
-    if new is None and type(value).__module__ == "numba.np.ufunc.gufunc":
+    for known in (REGISTERED, _numpy(), _scipy):
+        new = known.get(id(value))
+        if new is not None:  # np.r_ is false
+            return new
+    kind = type(value)
+    if kind is functools.partial:
+        new = replacement(value.func)
+        return None if new is None else functools.partial(new, *value.args, **value.keywords)
+    if kind.__module__ == "numba.np.ufunc.gufunc":
         return next((made for make in MET if (made := make(value)) is not None), None)
-    return vectorized(value) if new is None and type(value) is np.vectorize else new
+    return vectorized(value) if kind is np.vectorize else None
 
 
-def strict(value: Any) -> Any:
-    """What stands for `value` in a module that asks ``is np.float64``."""
-    if id(value) in NUMPY_TYPES:
+def adapted(value: Any, asked: frozenset[Any], lists: frozenset[Any]) -> Any:
+    """What stands for `value` in a module that asks ``is np.float64`` of the types `asked`.
+
+    The ufuncs `lists` are given lists there.
+    """
+    if id(value) in NUMPY_TYPES and value in asked:
         return None
-    return _WITH_NUMPYS_TYPES[0] if _numpy() and value is np else replacement(value)
+    if isinstance(value, np.ufunc):
+        if value not in lists:
+            return replacement(value)
+        made = of_lists(value)
+        _originals[id(made)] = value
+        return made
+    return _numpy_where(asked, lists) if value is np else replacement(value)
 
 
-_WITH_NUMPYS_TYPES: list[types.ModuleType] = []
+@functools.cache
+def _numpy_where(asked: frozenset[Any], lists: frozenset[Any]) -> types.ModuleType:
+    """What stands for NumPy in such a module."""
+    names = dict(vars(_numpy()[id(np)]))
+    names.update({n: v for n, v in vars(np).items() if isinstance(v, type) and v in asked})
+    names.update({n: adapted(v, asked, lists) for n, v in NAMED.items() if v in lists})
+    made = _standing_for(np, names)
+    made.__dict__.pop("ma", None)
+    return made
 
 
 def original_of(value: Any) -> Any:

@@ -1,0 +1,116 @@
+"""The same names, met in rarer ways: in partials, nested classes, imports inside of a function."""
+
+from __future__ import annotations
+
+import collections
+import functools
+import math
+from typing import Any
+
+import numpy as np
+from numpy import c_, exp, ndarray, r_
+
+Pair = collections.namedtuple("Pair", "first second")
+three = functools.partial(np.zeros, 3)
+
+
+class Outer:
+    class Inner:
+        make = staticmethod(np.zeros)
+
+
+@functools.singledispatch
+def doubled(x: Any) -> Any:
+    """What is no array."""
+    return 0.0 * x
+
+
+@doubled.register(np.ndarray)
+def _(x: Any) -> Any:
+    return 2 * x
+
+
+@doubled.register(float)
+def _(x: Any) -> Any:
+    return 3 * x
+
+
+def dispatches(x):
+    return np.sum(doubled(x) ** 2) + doubled(x[0])
+
+
+def asks_for_an_array(x):  # the module keeps np.ndarray, and nothing else
+    assert type(x) is ndarray
+    return np.float64(x[0]) * np.sum(np.float32(x) ** 0.0 * np.float64(x))
+
+
+def partials(x):
+    buffer = three()
+    buffer[:] = x**2
+    return np.sum(buffer * x)
+
+
+def nested_classes(x):
+    buffer = Outer.Inner.make(3)
+    buffer[1:] = x[:-1]
+    return np.sum(buffer * x)
+
+
+def sequences(x):
+    last = collections.deque(maxlen=2)
+    for value in x:
+        last.append(value * x[0])
+    return np.prod(np.array(last)) + np.sum(np.asarray(Pair(x[0], x[1] ** 2)))
+
+
+def joined_by_name(x):
+    return np.sum(r_[x[0] : x[1] : 3j, 5] ** 2) + np.sum(c_[x, x * x])
+
+
+def lists_by_keyword(x):
+    return np.sum(a=[x[0], x[1] ** 2]) + np.abs(np.fft.fft([x[0], x[1]])[1])
+
+
+def lists_to_ufuncs(x):
+    made = np.sqrt((x[0], x[1])) * exp([x[1], 1.0]) + np.add(1.0, [v * v for v in x[:2]])
+    return np.sum(made) + np.multiply.reduce([x[0], x[1], x[2]]) + np.maximum.reduce([x, x * x])[2]
+
+
+def lists_put(x):
+    buffer = np.zeros(3)
+    np.put(buffer, [0, 2], [x[0], x[1]])
+    return buffer @ x
+
+
+def remainders(x):
+    parts = [math.modf(v)[0] * v for v in (x[0], x[1])]
+    mantissa, exponent = math.frexp(x[2])
+    steps = [math.remainder(v, w) for v in (x[1], -x[1]) for w in (0.3, -0.7)]
+    return sum(parts) + mantissa * 2.0**exponent + math.remainder(5.0, x[0]) + steps[1] * sum(steps)
+
+
+def numbered(x):
+    return sum(value * (place[0] + 1) for place, value in np.ndenumerate(x * x))
+
+
+def imports_numpy(x):
+    import math as m
+
+    import numpy
+    import numpy.linalg as la
+    from numpy import zeros as make
+
+    buffer = make(2)
+    buffer[0] = m.sin(x[0])
+    return la.norm(numpy.array([buffer[0], x[1]])) + numpy.linalg.norm([x[1], x[2]])
+
+
+def makes_text(x):
+    assert "%.1f %s" % (x[0], x[1]) and b"%f" % x[0]
+    return x[0] * x[1]
+
+
+PROGRAMS = [
+    dispatches, asks_for_an_array, partials, nested_classes, sequences, joined_by_name,
+    lists_by_keyword, lists_to_ufuncs, lists_put, remainders, numbered, imports_numpy, makes_text,
+]  # fmt: skip
