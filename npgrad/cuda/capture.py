@@ -14,9 +14,13 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
+
 from npgrad.graph import backend, deferred, placing, questions
 from npgrad.graph.array import GradArray
 from npgrad.transforms import trees
+
+from . import blas
 
 __all__ = ["Captured"]
 
@@ -44,7 +48,7 @@ class _Graph:
         with cupy.cuda.using_allocator(self.pool.malloc):
             self.places = [array.copy() for array in arrays]
         cupy.cuda.get_current_stream().synchronize()
-        with self.stream, _kernels_at_once(), questions.unanswered() as asked:
+        with self.stream, _recordable(), questions.unanswered() as asked:
             function(self.places)  # compiles and loads what the recording must find ready
             questions.answer()
             asked.clear()
@@ -103,6 +107,8 @@ class Captured:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The function's results: of a replay, or of the recording if these shapes are new."""
+        if np.matmul in backend.STAND_INS:  # part of a function that is being recorded
+            return self.function(*args, **kwargs)
         parts, rebuild = trees.flatten((args, kwargs))
         arrays = [part for part in parts if _there(part)]
         key = (trees.structure((args, kwargs)), tuple(map(_kind, parts)))
@@ -155,16 +161,24 @@ def _any(asked: list[tuple[Any, Any]]) -> Any:
     return found
 
 
+def _product(a: Any, b: Any, **options: Any) -> Any:
+    """``np.matmul``: of device arrays as a graph can record it."""
+    if options or not (_there(a) and _there(b)):
+        return np.matmul(a, b, **options)
+    return blas.matmul(deferred.settled(a), deferred.settled(b))
+
+
 @contextlib.contextmanager
-def _kernels_at_once() -> Iterator[None]:
-    """Expressions get their kernels the first time they are met."""
+def _recordable() -> Iterator[None]:
+    """Expressions get their kernels the first time they are met; products go past CuPy."""
     evaluator = deferred.evaluator()
-    before = getattr(evaluator, "now", None)
-    if before is None:
-        yield
-        return
-    evaluator.now = True
+    before = getattr(evaluator, "now", False)
+    if evaluator is not None:
+        evaluator.now = True
+    backend.STAND_INS[np.matmul] = _product
     try:
         yield
     finally:
-        evaluator.now = before
+        del backend.STAND_INS[np.matmul]
+        if evaluator is not None:
+            evaluator.now = before

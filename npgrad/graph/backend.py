@@ -55,6 +55,9 @@ SERIAL = 10_000  # entries up to which OpenBLAS computes a dot product in one th
 SMALL_BYTES = 4096  # regions up to this size are copied out of a written buffer
 
 
+# Functions that something else computes just now: products, while a CUDA graph is recorded.
+STAND_INS: dict[Any, Any] = {}
+
 # Entries of the arrays of which a rule sees a block (see `blocks`); 0 where it sees them whole.
 WHOLE: ContextVar[int] = ContextVar("npgrad_whole", default=0)
 

@@ -76,7 +76,9 @@ def repeated(w: Array) -> bool:
 
 def close_pairs(w: Array, gap: Array) -> Array:
     """Which pairs of different places hold equal values."""
-    largest = np.max(np.abs(w), axis=-1, initial=0)[..., None, None]
+    if not w.shape[-1]:
+        return np.zeros_like(gap, dtype=bool)
+    largest = np.max(np.abs(w), axis=-1)[..., None, None]  # CuPy's takes no initial=
     return (np.abs(gap) <= closeness(w) * largest) & ~diagonal_mask(w.shape[-1], w)
 
 

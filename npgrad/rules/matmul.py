@@ -42,7 +42,7 @@ def conj(g: Array) -> Array:
 def matmul_left(g: Array, x2: Array, shape: Shape) -> Array:
     """Cotangent of the left factor, of `shape`: g times x2 transposed."""
     if x2.ndim == 2:
-        return g @ x2.T
+        return g @ x2.T if type(g) is np.ndarray else matmul(g, x2.T)
     if x2.ndim == 1:
         return g * x2 if g.ndim == 0 else g[..., None] * x2
     right = x2.swapaxes(-1, -2)
@@ -57,7 +57,7 @@ def matmul_left(g: Array, x2: Array, shape: Shape) -> Array:
 def matmul_right(g: Array, x1: Array, shape: Shape) -> Array:
     """Cotangent of the right factor, of `shape`: x1 transposed times g."""
     if x1.ndim == 2 and len(shape) == 2:
-        return x1.T @ g
+        return x1.T @ g if type(g) is np.ndarray else matmul(x1.T, g)
     if x1.ndim == 1:
         if len(shape) == 1:
             return g * x1 if g.ndim == 0 else g[..., None] * x1
@@ -70,7 +70,7 @@ def matmul_right(g: Array, x1: Array, shape: Shape) -> Array:
         return (g[..., None, :] @ x1)[..., 0, :]
     if len(shape) == 2 < x1.ndim == g.ndim:
         rows = math.prod(g.shape[:-1])
-        return x1.reshape(rows, shape[0]).swapaxes(0, 1) @ g.reshape(rows, shape[1])
+        return matmul(x1.reshape(rows, shape[0]).swapaxes(0, 1), g.reshape(rows, shape[1]))
     return matmul(x1.swapaxes(-1, -2), g)
 
 

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import npgrad
+from npgrad.cuda import blas
 from npgrad.graph import backend, deferred, questions
 
 PLAIN = (np, type)  # in a tuple: `npgrad.wrap`, which runs functions of this package, overlooks it
@@ -263,3 +264,37 @@ def test_graphs_are_forgotten_in_turn(device: Any) -> None:
         assert host(double(device(np.ones(1)), number)).tolist() == [number]
     assert len(double.graphs) == 16
     assert backend.on_device(device(np.ones(1)))
+
+
+def read(x: np.ndarray, operation: int, rows: int, columns: int, leading: int) -> np.ndarray:
+    """The matrix that cuBLAS sees: `rows` x `columns` after `operation`, column by column."""
+    shape = (rows, columns) if operation == 0 else (columns, rows)
+    item = x.itemsize
+    seen = np.lib.stride_tricks.as_strided(x, shape, (item, leading * item))
+    return seen if operation == 0 else seen.T
+
+
+@pytest.mark.parametrize("rows", [1, 2, 5])
+@pytest.mark.parametrize("inner", [1, 3])
+@pytest.mark.parametrize("columns", [1, 4])
+@pytest.mark.parametrize("layout", ["C", "T", "part", "strided"])
+def test_products_as_cublas_is_asked(rows: int, inner: int, columns: int, layout: str) -> None:
+    rng = np.random.default_rng(0)
+
+    def made(m: int, n: int) -> np.ndarray:
+        whole = rng.normal(size=(m, n))
+        if layout == "T":
+            return np.ascontiguousarray(whole.T).T
+        if layout == "part":
+            wide = np.zeros((m + 2, n + 3))
+            wide[1 : m + 1, 2 : n + 2] = whole
+            return wide[1 : m + 1, 2 : n + 2]
+        if layout == "strided":
+            return np.repeat(np.repeat(whole, 2, 0), 2, 1)[::2, ::2]
+        return whole
+
+    a, b, out = made(rows, inner), made(inner, columns), np.zeros((rows, columns))
+    (second, first), (of_b, of_a, m, n, k, ldb, lda, ldc) = blas.gemm_call(a, b, out)
+    assert ldc >= m and ldb >= (m if of_b == 0 else k) and lda >= (k if of_a == 0 else n)
+    product = read(second, of_b, m, k, ldb) @ read(first, of_a, k, n, lda)
+    np.testing.assert_allclose(product, (a @ b).T)
