@@ -57,6 +57,13 @@ def hermitian_part(a: Array) -> Array:
     return 0.5 * (a + adjoint(a))
 
 
+def largest(sizes: Array, axes: Any) -> Array:
+    """The largest of `sizes`, which are not negative; 0 of none (CuPy has no ``initial=``)."""
+    if sizes.size:
+        return np.max(sizes, axis=axes, keepdims=True)
+    return np.max(sizes, axis=axes, keepdims=True, initial=0)
+
+
 def real(a: Array) -> Array:
     """The real part, without a call where `a` is real already."""
     return a.real if a.dtype.kind == "c" else a

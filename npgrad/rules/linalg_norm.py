@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from npgrad.primitives import primitive
-from npgrad.rules.linalg import adjoint, as_array, conjugate, real
+from npgrad.rules.linalg import adjoint, as_array, conjugate, largest, real
 from npgrad.rules.linalg_solve import inverse_or_infinite
 from npgrad.rules.linalg_spectral import safe_reciprocal
 from npgrad.table import composed, reverse
@@ -40,13 +40,6 @@ def shares(chosen: Array, axes: Any, like: Array) -> Array:
     """Equal weights for the True entries along `axes`, in the real dtype of `like`."""
     weights = chosen.astype(np.finfo(like.dtype).dtype)
     return weights / safe(np.sum(weights, axis=axes, keepdims=True))
-
-
-def largest(sizes: Array, axes: Any) -> Array:
-    """The largest of `sizes`, which are not negative; 0 of none (CuPy has no ``initial=``)."""
-    if sizes.size:
-        return np.max(sizes, axis=axes, keepdims=True)
-    return np.max(sizes, axis=axes, keepdims=True, initial=0)
 
 
 def vector_direction(x: Array, y: Array, order: Any, axes: Axes) -> Array:

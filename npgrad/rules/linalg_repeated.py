@@ -25,7 +25,7 @@ import numpy as np
 
 from npgrad.errors import NoDerivative
 from npgrad.primitives import primitive
-from npgrad.rules.linalg import adjoint, diagonal_mask, main_diagonal, real
+from npgrad.rules.linalg import adjoint, diagonal_mask, largest, main_diagonal, real
 from npgrad.table import reverse
 
 Array = Any
@@ -76,10 +76,8 @@ def repeated(w: Array) -> bool:
 
 def close_pairs(w: Array, gap: Array) -> Array:
     """Which pairs of different places hold equal values."""
-    if not w.shape[-1]:
-        return np.zeros_like(gap, dtype=bool)
-    largest = np.max(np.abs(w), axis=-1)[..., None, None]  # CuPy's takes no initial=
-    return (np.abs(gap) <= closeness(w) * largest) & ~diagonal_mask(w.shape[-1], w)
+    top = largest(np.abs(w), -1)[..., None]
+    return (np.abs(gap) <= closeness(w) * top) & ~diagonal_mask(w.shape[-1], w)
 
 
 def gaps(w: Array) -> Array:
@@ -150,8 +148,8 @@ def rotation_rate(p: Array, w: Array, ties: bool, name: str) -> Array:
     gap, one = gaps(w), diagonal_mask(w.shape[-1], w)
     if ties:
         close = close_pairs(w, gap)
-        largest = np.max(np.abs(p), axis=(-2, -1), keepdims=True, initial=0)
-        if np.any(close & (np.abs(p) > closeness(w) * largest)):
+        top = largest(np.abs(p), (-2, -1))
+        if np.any(close & (np.abs(p) > closeness(w) * top)):
             raise NoDerivative(UNDETERMINED_FORWARD.format(name))
         one = one | close
     return over_gaps(p, gap, one)

@@ -17,6 +17,7 @@ from npgrad.rules.linalg import (
     conjugate,
     diagonal_mask,
     hermitian_part,
+    largest,
     main_diagonal,
     real,
     with_diagonal,
@@ -249,8 +250,8 @@ def eig_jvp(g: Array, y: Any) -> Any:
     gap, without, ties = general_gaps(w)
     if ties:
         off = np.where(diagonal_mask(w.shape[-1], w), 0, np.abs(p))
-        largest = np.max(np.abs(p), axis=(-2, -1), keepdims=True, initial=0)
-        if np.any(without & (off > closeness(w) * largest)):
+        top = largest(np.abs(p), (-2, -1))
+        if np.any(without & (off > closeness(w) * top)):
             raise NoDerivative(UNDETERMINED_FORWARD.format("np.linalg.eig"))
     moved = v @ over_gaps(p, gap, without)
     dv = moved - v * real(np.sum(conjugate(v) * moved, axis=-2, keepdims=True))
@@ -267,8 +268,8 @@ def order_of(w: Array, y: Array) -> Array | None:
 
     LAPACK finds values without vectors by another sweep, which may meet them in another order.
     """
-    largest = np.max(np.abs(y), axis=-1, keepdims=True, initial=0)
-    if np.all(np.abs(w - y) <= 1e-3 * closeness(w) ** 0.5 * largest):
+    top = largest(np.abs(y), -1)
+    if np.all(np.abs(w - y) <= 1e-3 * closeness(w) ** 0.5 * top):
         return None
     return np.argmin(np.abs(y[..., None, :] - w[..., :, None]), axis=-1)
 
