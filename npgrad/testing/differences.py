@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from npgrad.errors import NotDifferentiable
 from npgrad.graph import backend
 from npgrad.transforms.run import Argnums, argnums_of
-from npgrad.transforms.trees import flatten
+from npgrad.transforms.trees import arrays_in, place, spots
 from npgrad.transforms.values import value
 
 Function = Callable[..., Any]
@@ -82,7 +83,7 @@ ANOTHER = (
 def repeats(f: Function, args: Sequence[Any]) -> bool:
     """Whether ``f(*args)`` is the same twice, up to what the order of additions may change."""
     with np.errstate(all="ignore"):
-        first, second = (flatten(f(*args))[0] for _ in range(2))
+        first, second = (arrays_in(f(*args))[0] for _ in range(2))
     if len(first) != len(second):
         return False
     for one, other in zip(first, second, strict=True):
@@ -226,7 +227,22 @@ def differentiated(args: Sequence[Any], argnums: Argnums) -> tuple[tuple[int, ..
     for key in which:
         if not isinstance(key, int):
             raise TypeError("npgrad.testing: argnums are positions here, not names")
+        if not -len(args) <= key < len(args):
+            raise TypeError(f"npgrad.testing: argnums={key}, but there are {len(args)} arguments")
+        for spot, leaf in zip(spots(args[key]), arrays_in(args[key])[0], strict=True):
+            if type(leaf) is bool or not (type(leaf) in backend.NUMBERS or _numeric(leaf)):
+                raise NotDifferentiable(
+                    f"npgrad.testing: {place(args[key], f'argument {key}', spot)} is "
+                    f"{type(leaf).__module__}.{type(leaf).__qualname__}; arrays and numbers, real "
+                    "or complex, have a derivative by differences."
+                )
     return tuple(int(key) % len(args) for key in which), single
+
+
+def _numeric(leaf: Any) -> bool:
+    """Whether `leaf` is an array whose entries can be moved; not a matrix or a masked array."""
+    known = backend.is_scalar(leaf) or type(leaf) is np.ndarray or not isinstance(leaf, np.ndarray)
+    return known and getattr(getattr(leaf, "dtype", None), "kind", "") in tuple("fciu")
 
 
 def finite_difference_grad(
@@ -276,7 +292,7 @@ def finite_difference_grad(
 def _difference_of(
     f: Function, args: Sequence[Any], k: int, step: float | None, levels: int
 ) -> Any:
-    parts, rebuild = flatten(args[k])
+    parts, rebuild = arrays_in(args[k])
     made = []
     for j in range(len(parts)):
         x = _wide(parts[j])
@@ -325,7 +341,7 @@ def _mover(
     f: Function, args: Sequence[Any], k: int, j: int, index: tuple[int, ...]
 ) -> tuple[Callable[[Any], Any], Any]:
     """``f`` as a function of a change of one entry, and the array that it is an entry of."""
-    parts, rebuild = flatten(args[k])
+    parts, rebuild = arrays_in(args[k])
     x = _wide(parts[j])
     x = x if x.dtype.kind in "fc" else x.astype(np.float64)
 

@@ -24,7 +24,7 @@ from npgrad.testing.differences import (
 from npgrad.transforms.grad import grad
 from npgrad.transforms.jacobian import jacobian
 from npgrad.transforms.run import Argnums
-from npgrad.transforms.trees import flatten, is_single
+from npgrad.transforms.trees import arrays_in, is_single
 from npgrad.transforms.values import value
 
 SHOWN = 5  # entries listed in a message
@@ -102,7 +102,7 @@ def as_args(args: Any) -> tuple[Any, ...]:
 def _npgrad(f: Function, args: Sequence[Any], which: tuple[int, ...]) -> tuple[Any, ...]:
     """npgrad's gradients, or Jacobians where the output is an array."""
     floats = [_floating(arg) if k in which else arg for k, arg in enumerate(args)]
-    if any(_complex(part) for k in which for part in flatten(floats[k])[0]):
+    if any(_complex(part) for k in which for part in arrays_in(floats[k])[0]):
         return tuple(grad(f, which)(*floats))
     return tuple(jacobian(f, which)(*floats))
 
@@ -113,7 +113,7 @@ def _complex(part: Any) -> bool:
 
 def _floating(arg: Any) -> Any:
     """`arg` with integers as floats, as differences take them."""
-    parts, rebuild = flatten(arg)
+    parts, rebuild = arrays_in(arg)
     return rebuild(
         [p.astype(float) if np.asarray(p).dtype.kind in "iu" and np.ndim(p) else p for p in parts]
     )
@@ -123,8 +123,8 @@ def _compare(
     f: Function, args: Sequence[Any], k: int, got: Any, want: Any, rtol: float, atol: float
 ) -> str:
     """What is wrong with `got`; nothing if it is right."""
-    wanted = flatten(want)[0]
-    parts = [got] if is_single(want) else flatten(got)[0]
+    wanted = arrays_in(want)[0]
+    parts = [got] if is_single(want) else arrays_in(got)[0]
     name = getattr(f, "__name__", type(f).__name__)
     head = f"the gradient of {name} with respect to argument {k}"
     if len(parts) != len(wanted):
@@ -139,7 +139,7 @@ def _compare(
     wrong = _wrong(pairs, rtol, atol * _largest(wanted))
     if wrong:
         beside = _npgrad(f, _moved(args, k), (k,))[0]
-        wrong = _wrong(pairs, rtol, atol * _largest([*wanted, *flatten(beside)[0]]))
+        wrong = _wrong(pairs, rtol, atol * _largest([*wanted, *arrays_in(beside)[0]]))
     if not wrong:
         return _asked(f, args, k, [a for a, _ in pairs], rtol, atol, head)
     wrong.sort(key=lambda entry: -entry[0] if entry[0] == entry[0] else -math.inf)
@@ -163,7 +163,7 @@ def _asked(
     """
     if not all(np.all(np.isfinite(part)) for part in parts):
         return ""  # infinite or nan, as npgrad has it too: no difference says that
-    arrays, rebuild = flatten(_floating(args[k]))
+    arrays, rebuild = arrays_in(_floating(args[k]))
     xs = [np.asarray(x) if np.ndim(x) else np.asarray(x, np.result_type(x, 0.0)) for x in arrays]
     wide = [x.astype(np.result_type(x, np.float64)) for x in xs]
 
@@ -198,7 +198,7 @@ def _asked(
     close = max(rtol, 1e4 * eps) * abs(wanted.value) + 10 * wanted.error
     allowed = close + max(atol, 1e3 * eps) * size
     if not (off <= allowed and can_judge(wanted, size, abs(found))):
-        beside = flatten(_npgrad(f, _moved(args, k), (k,))[0])[0]
+        beside = arrays_in(_npgrad(f, _moved(args, k), (k,))[0])[0]
         size = max(size, along([np.asarray(value(b)) for b in beside], True))
         allowed = close + max(atol, 1e3 * eps) * size
     judged = can_judge(wanted, max(size, abs(wanted.value)), abs(found))
@@ -273,7 +273,7 @@ def _largest(arrays: Sequence[Any]) -> float:
 def _moved(args: Sequence[Any], k: int) -> tuple[Any, ...]:
     """`args` with every entry of argument `k` moved by up to a percent of itself, or of 0.1."""
     rng = np.random.default_rng(0)
-    parts, rebuild = flatten(_floating(args[k]))
+    parts, rebuild = arrays_in(_floating(args[k]))
     made = []
     for part in parts:
         x = np.asarray(part)
@@ -288,7 +288,7 @@ def _line(
     off_by: float, several: bool, votes: list[tuple[str, str]],
 ) -> str:  # fmt: skip
     """One entry: who says what; adds to `votes` whom the differences agree with."""
-    rank = np.ndim(flatten(args[k])[0][j])
+    rank = np.ndim(arrays_in(args[k])[0][j])
     inner = index[len(index) - rank :]  # of the argument; what comes before is of the output
     outer = index[: len(index) - rank]
     estimate = entry(f, args, k, j, inner, None, LEVELS)

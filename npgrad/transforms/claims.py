@@ -20,7 +20,7 @@ from ..graph.forward import Forward
 from ..graph.node import Leaf, Node
 from ..graph.order import collect
 from .run import Run
-from .trees import flatten, is_single
+from .trees import arrays_in, is_single
 from .values import value
 
 
@@ -59,7 +59,7 @@ def refuse_mixing(run: Run, nodes: Sequence[Node], gradients: Sequence[Any]) -> 
     are the same. Returns whether there was anything to see.
     """
     leaves = [node for argument in run.arguments for node in argument.nodes]
-    slopes = [np.asarray(value(part)) for gradient in gradients for part in flatten(gradient)[0]]
+    slopes = [np.asarray(value(part)) for gradient in gradients for part in arrays_in(gradient)[0]]
     rng = np.random.default_rng(0)
     directions = [
         rng.uniform(0.5, 1.5, leaf.shape) * rng.choice([-1.0, 1.0], leaf.shape)
@@ -109,8 +109,8 @@ def refuse_not_holomorphic(run: Run, node: Node, gradients: Sequence[Any]) -> No
     `gradients` are those of g = 1; those of g = i tell a and b apart.
     """
     turned, _ = run.gradients([(node, node.dtype.type(1j))], True)
-    ones = [np.asarray(value(part)) for gradient in gradients for part in flatten(gradient)[0]]
-    turns = [np.asarray(value(part)) for gradient in turned for part in flatten(gradient)[0]]
+    ones = [np.asarray(value(part)) for gradient in gradients for part in arrays_in(gradient)[0]]
+    turns = [np.asarray(value(part)) for gradient in turned for part in arrays_in(gradient)[0]]
     size = max(float(np.max(np.abs(part), initial=0.0)) for part in (*ones, *turns))
     off = max(
         float(np.max(np.abs(one + 1j * turn), initial=0.0)) / 2

@@ -14,7 +14,7 @@ from ..graph.order import collect, depending
 from .grad import Held, prepare
 from .outputs import output_parts
 from .run import Function, Run
-from .trees import as_scalar, is_single, place, same_structure
+from .trees import as_scalar, is_single, place, same_structure, spots
 from .values import value
 
 
@@ -79,9 +79,13 @@ def _seeds(run: Run, args: tuple[Any, ...], tangents: Sequence[Any]) -> tuple[di
         zip(run.arguments, args, tangents, strict=True)
     ):
         parts, _ = same_structure(tangent, arg, f"tangent {position}")
-        for i, (node, part, like) in enumerate(
-            zip(argument.nodes, parts, argument.likes, strict=True)
-        ):
+        there = spots(arg)
+        if any(part is not None and i not in there for i, part in enumerate(parts)):
+            raise ShapeMismatch(
+                f"npgrad: tangent {position} has an array where its argument has None"
+            )
+        for i, node, like in zip(there, argument.nodes, argument.likes, strict=True):
+            part = parts[i]
             if part is None:
                 continue
             try:

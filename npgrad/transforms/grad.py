@@ -10,7 +10,7 @@ from typing import Any
 
 from ..errors import DTypeMismatch, NotDifferentiable, ShapeMismatch
 from ..graph import backend
-from ..graph.array import GradArray, current
+from ..graph.array import GradArray, current, unwrap
 from ..graph.node import Node, outside, recorded_at
 from ..graph.order import collect
 from ..graph.store import cotangent_for
@@ -23,7 +23,7 @@ from .claims import (
 )
 from .outputs import check_constant, output_parts, scalar_output
 from .run import Argnums, Function, Run, argnums_of
-from .trees import flatten, place, same_structure
+from .trees import arrays_in, place, same_structure
 from .values import value
 
 
@@ -147,8 +147,8 @@ class Gradient(Derived):
 
 def _conjugated(gradient: Any, result: Any) -> Any:
     """The derivative df/dz from the adjoint conj(df/dz)."""
-    parts, rebuild = flatten(gradient)
-    if any(backend.describe(getattr(p, "dtype", p) and p)[1].kind != "c" for p in parts):
+    parts, rebuild = arrays_in(gradient)
+    if any(backend.describe(unwrap(p))[1].kind != "c" for p in parts):
         raise NotDifferentiable("npgrad: holomorphic=True needs complex arguments")
     return rebuild([part.conj() for part in parts])
 

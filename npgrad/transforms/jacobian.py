@@ -21,7 +21,7 @@ from .forward import sweep
 from .grad import Derived, grad
 from .outputs import refuse_whole
 from .run import Argnums, Function, Run
-from .trees import flatten
+from .trees import arrays_in
 
 DEFAULT_ENTRIES = 1 << 24  # entries of one batch of cotangents unless `chunk` says otherwise
 
@@ -56,7 +56,7 @@ class _Linear:
 
     def __init__(self, f: Function, args: Any, kwargs: Any, which: Any, has_aux: bool) -> None:
         self.run = Run(f, args, kwargs, which, False, has_aux)
-        self.outputs, self.rebuild = flatten(self.run.out)
+        self.outputs, self.rebuild = arrays_in(self.run.out)
         refuse_whole(self.outputs, "a Jacobian")
         self.values = []
         self.nodes = []
@@ -128,7 +128,7 @@ def _reverse_block(linear: _Linear, k: int, chunk: int | None, update: Any) -> l
     for start, stop in _spans(total, linear.chunk(total, total, chunk)):
         rows = _unit_rows(start, stop, shape, dtype, linear.values[k])
         gradients, _ = linear.run.gradients([(node, rows)], True, batch=1)
-        flat = [part for gradient in gradients for part in flatten(gradient)[0]]
+        flat = [part for gradient in gradients for part in arrays_in(gradient)[0]]
         for part, leaf, found in zip(parts, linear.inputs, flat, strict=True):
             if (backend.describe(found)[0] == leaf.shape and total != 1) or (
                 backend.describe(found)[0] != (stop - start, *leaf.shape)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import operator
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import Any
 
 from ..errors import GradientLost
@@ -157,10 +158,14 @@ def place_of(f: Function, key: int | str, count: int, kwargs: dict[str, Any]) ->
     positional = [
         p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
     ]
+    positional_or_named = {
+        p.name for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+    }
     if isinstance(key, str):
         if key in positional[:count]:
             return positional.index(key)
-        raise TypeError(f"npgrad: argnums={key!r}, but no argument of that name was passed")
+        hint = f"; pass {key}=... to differentiate by it" if key in positional_or_named else ""
+        raise TypeError(f"npgrad: argnums={key!r}, but no argument of that name was passed{hint}")
     if 0 <= key < len(positional) and positional[key] in kwargs:
         return positional[key]
     raise TypeError(
@@ -170,14 +175,25 @@ def place_of(f: Function, key: int | str, count: int, kwargs: dict[str, Any]) ->
 
 def argnums_of(argnums: Any) -> tuple[tuple[int | str, ...], bool]:
     """`argnums` as a tuple, and whether it was a single one."""
-    if isinstance(argnums, (int, str)) and not isinstance(argnums, bool):
-        return (argnums,), True
-    try:
-        which = tuple(argnums)
-    except TypeError:
-        which = ()
-    if not which or not all(isinstance(a, (int, str)) for a in which):
+    single = _key(argnums)
+    if single is not None:
+        return (single,), True
+    which: list[int | str | None] = []
+    if isinstance(argnums, Iterable) and not isinstance(argnums, (Set, Mapping)):  # they have order
+        which = list(map(_key, argnums))
+    found = tuple(key for key in which if key is not None)
+    if not which or len(found) != len(which):
         raise TypeError(f"npgrad: argnums is an int, a name, or a tuple of them, not {argnums!r}")
-    if len(set(which)) != len(which):
+    if len(set(found)) != len(found):
         raise ValueError(f"npgrad: argnums names an argument twice: {argnums!r}")
-    return which, False
+    return found, False
+
+
+def _key(argnum: Any) -> int | str | None:
+    """A position, NumPy's integers among them, or a name; None if it is neither."""
+    if isinstance(argnum, str):
+        return argnum
+    try:
+        return None if isinstance(argnum, bool) else operator.index(argnum)
+    except TypeError:
+        return None

@@ -75,6 +75,29 @@ def flatten(value: Any) -> tuple[list[Any], Rebuild]:
     return leaves, lambda parts: optree.tree_unflatten(spec, parts)
 
 
+def spots(value: Any) -> list[int]:
+    """Which leaves of a container are arrays: None is nothing, and has None for its gradient."""
+    if is_single(value) or value is None:
+        return [0]
+    return [i for i, part in enumerate(flatten(value)[0]) if part is not None]
+
+
+def arrays_in(value: Any) -> tuple[list[Any], Rebuild]:
+    """`flatten` without the leaves that are None, which come back when it is put together."""
+    parts, rebuild = flatten(value)
+    if is_single(value) or value is None or all(part is not None for part in parts):
+        return parts, rebuild
+    template, there = parts, spots(value)
+
+    def around(parts: list[Any]) -> Any:
+        filled = list(template)
+        for spot, part in zip(there, parts, strict=True):
+            filled[spot] = part
+        return rebuild(filled)
+
+    return [parts[spot] for spot in there], around
+
+
 def _only(parts: list[Any]) -> Any:
     return parts[0]
 
@@ -199,14 +222,14 @@ class Argument:
         if is_single(value):
             parts, self.rebuild = [value], _only
         else:
-            parts, self.rebuild = flatten(value)
+            parts, self.rebuild = arrays_in(value)
         handles: list[GradArray] = []
         self.likes, self.nodes, self.watched = [], [], []
-        for part in parts:
+        for i, part in enumerate(parts):
             try:
                 part = given = differentiable(part, name)
             except NotDifferentiable:
-                differentiable(part, place(value, name, len(handles)))  # says which leaf
+                differentiable(part, place(value, name, spots(value)[i]))  # says which leaf
                 raise
             origin, copied = None, False
             if type(part) is GradArray:
