@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+import npgrad
 from tests.samples.core import Arrays, Sample
 
 # Binary ufuncs of inexact numbers with a derivative; each folds from the left.
@@ -32,11 +33,16 @@ UNARY = [
 MISFOLDED = {"power", "arctan2"}
 
 
+def recorded(a: Any) -> bool:
+    """Whether `a` is recorded: samples run wrapped, where its type is ndarray."""
+    return isinstance(a, npgrad.GradArray)
+
+
 def reducing(ufunc: np.ufunc) -> Callable[..., Any]:
     """``ufunc.reduce``, right for plain arrays too."""
 
     def reduce(a: Any, axis: int = 0, keepdims: bool = False) -> Any:
-        if type(a) is not np.ndarray or ufunc.__name__ not in MISFOLDED:
+        if recorded(a) or ufunc.__name__ not in MISFOLDED:
             return ufunc.reduce(a, axis=axis, keepdims=keepdims)
         y = functools.reduce(ufunc, np.moveaxis(a, axis, 0))
         return np.expand_dims(y, axis) if keepdims else y
@@ -49,7 +55,7 @@ def reducing_segments(ufunc: np.ufunc) -> Callable[..., Any]:
     reduce = reducing(ufunc)
 
     def reduceat(a: Any, starts: list[int], axis: int = 0) -> Any:
-        if type(a) is not np.ndarray or ufunc.__name__ not in MISFOLDED:
+        if recorded(a) or ufunc.__name__ not in MISFOLDED:
             return ufunc.reduceat(a, starts, axis=axis)
         line = np.moveaxis(a, axis, 0)
         ends = [*starts[1:], len(line)]
