@@ -12,7 +12,15 @@ from typing import Any
 import numpy as np
 import scipy.special as sp
 
-from npgrad.rules.special.words import Slope, polynomial, select, several, smooth
+from npgrad.rules.special.words import (
+    Slope,
+    at_end,
+    at_rest,
+    polynomial,
+    select,
+    several,
+    smooth,
+)
 from npgrad.table import reverse
 
 
@@ -26,8 +34,10 @@ def between(name: str, left: float, right: float) -> Slope:
     return rule
 
 
-for name in ("jv", "yv", "yn", "hankel1", "hankel2"):
+for name in ("jv", "hankel1", "hankel2"):
     smooth(name, None, between(name, 0.5, -0.5))  # 10.6.1
+for name in ("yv", "yn"):
+    smooth(name, None, at_end(between(name, 0.5, -0.5), "x2", 0, math.inf))
 smooth("iv", None, between("iv", 0.5, 0.5))  # 10.29.1
 smooth("kv", None, between("kv", -0.5, -0.5))  # 10.29.1, of exp(v pi i) K_v
 smooth("kn", None, lambda g, x1, x2: -0.5 * g * (sp.kv(x1 - 1, x2) + sp.kv(x1 + 1, x2)))
@@ -36,22 +46,35 @@ smooth("kn", None, lambda g, x1, x2: -0.5 * g * (sp.kv(x1 - 1, x2) + sp.kv(x1 + 
 smooth("j0", lambda g, x: -g * sp.j1(x))
 smooth("j1", lambda g, x: 0.5 * g * (sp.j0(x) - sp.jv(2, x)))
 smooth("y0", lambda g, x: -g * sp.y1(x))
-smooth("y1", lambda g, x: 0.5 * g * (sp.y0(x) - sp.yv(2, x)))
+smooth("y1", at_end(lambda g, x: 0.5 * g * (sp.y0(x) - sp.yv(2, x)), "x", 0, math.inf))
 smooth("i0", lambda g, x: g * sp.i1(x))
 smooth("i1", lambda g, x: 0.5 * g * (sp.i0(x) + sp.iv(2, x)))
 smooth("k0", lambda g, x: -g * sp.k1(x))
 smooth("k1", lambda g, x: -0.5 * g * (sp.k0(x) + sp.kv(2, x)))
 # The next four by the product rule: times exp(-|x|), and times exp(x).
 smooth("i0e", lambda g, x, y: g * (sp.i1e(x) - np.sign(x) * y))
-smooth("i1e", lambda g, x, y: g * (0.5 * (sp.i0e(x) + sp.ive(2, x)) - np.sign(x) * y))
-smooth("k0e", lambda g, x, y: g * (y - sp.k1e(x)))
-smooth("k1e", lambda g, x, y: g * (y - 0.5 * (sp.k0e(x) + sp.kve(2, x))))
+smooth(
+    "i1e",
+    at_rest(lambda g, x, y: g * (0.5 * (sp.i0e(x) + sp.ive(2, x)) - np.sign(x) * y), "x"),
+)
+smooth("k0e", at_end(lambda g, x, y: g * (y - sp.k1e(x)), "x", 0, -math.inf))
+smooth(
+    "k1e",
+    at_end(
+        at_rest(lambda g, x, y: g * (y - 0.5 * (sp.k0e(x) + sp.kve(2, x))), "x"), "x", 0, -math.inf
+    ),
+)
 
 # ------------------------------------------------------------------------------- scaled functions
 smooth(
     "kve",  # times exp(z): 10.29.1 and the product rule
     None,
-    lambda g, x1, x2, y: g * (y - 0.5 * (sp.kve(x1 - 1, x2) + sp.kve(x1 + 1, x2))),
+    at_end(
+        lambda g, x1, x2, y: g * (y - 0.5 * (sp.kve(x1 - 1, x2) + sp.kve(x1 + 1, x2))),
+        "x2",
+        0,
+        -math.inf,
+    ),
 )
 smooth(
     "hankel1e",  # times exp(-iz): 10.6.1 and the product rule
@@ -133,7 +156,7 @@ smooth("beip", lambda g, x: g * np.imag(kelvin_curve(x)))
 smooth("ker", lambda g, x: g * sp.kerp(x))
 smooth("kei", lambda g, x: g * sp.keip(x))
 smooth("kerp", lambda g, x, y: -g * (sp.kei(x) + y / x))
-smooth("keip", lambda g, x, y: g * (sp.ker(x) - y / x))
+smooth("keip", at_end(lambda g, x, y: g * (sp.ker(x) - y / x), "x", 0, math.inf))
 several("kelvin", "x", x=kelvin_slopes)
 
 

@@ -16,7 +16,7 @@ import scipy.special as sp
 
 from npgrad.primitives import primitive
 from npgrad.rules.special.shapes import beta_shapes, gamma_shape, t_log_density, t_shape
-from npgrad.rules.special.words import RULED_OUT, refuse, smooth, ufunc
+from npgrad.rules.special.words import RULED_OUT, at_rest, refuse, smooth, ufunc
 from npgrad.table import reverse
 
 
@@ -112,7 +112,8 @@ smooth(
 def binomial(k: Any, n: Any, p: Any) -> Any:
     """Of bdtr(k, n, p) = I_(1-p)(n - k, k + 1) with k rounded down, 8.17.5."""
     k = np.floor(k)
-    return beta_density(k + 1, n - k, p)
+    whole = k >= n  # the sum of all: 1, whatever p
+    return np.where(whole, 0, beta_density(k + 1, np.where(whole, 1, n - k), p))
 
 
 smooth("bdtr", None, None, lambda g, x1, x2, x3: -g * binomial(x1, x2, x3))
@@ -210,9 +211,9 @@ smooth(
 )
 smooth(
     "chndtr",  # the derivative by nc is minus the density with two degrees of freedom more
-    lambda g, x1, x2, x3: g * chi_noncentral(x1, x2, x3),
+    at_rest(lambda g, x1, x2, x3: g * chi_noncentral(x1, x2, x3), "x1", "x3"),
     None,
-    lambda g, x1, x2, x3: -g * chi_noncentral(x1, x2 + 2, x3),
+    at_rest(lambda g, x1, x2, x3: -g * chi_noncentral(x1, x2 + 2, x3), "x1", "x3"),
 )
 smooth(
     "chndtrix",  # (p, df, nc) -> x
@@ -289,7 +290,11 @@ def f_noncentral(x: Any, m: Any, n: Any, nc: Any) -> Any:
     """The density of noncentral F, chapter 30: a ufunc that SciPy keeps private, decided below."""
     density = ufunc("_ncf_pdf")
     if density is not None:
-        return density(double(x), double(m), double(n), double(nc))
+        start = x == 0  # where SciPy's density is 0: only the term without a success is not
+        some = density(double(np.where(start, 1, x)), double(m), double(n), double(nc))
+        if not np.any(start):
+            return some
+        return np.where(start, np.exp(-0.5 * nc) * f_density(m, n, np.where(start, x, 0)), some)
     a, rate = 0.5 * m, 0.5 * nc  # by 8.17.20 on each term of the Poisson mixture
     values = [sp.ncfdtr(m + 2 * k, n, nc, x * m / (m + 2 * k)) for k in range(3)]
     return (a * (values[0] - values[1]) + rate * (values[1] - values[2])) / x
@@ -321,7 +326,7 @@ smooth(
     None,
     None,
     lambda g, x1, x2, x3, x4, y: 0.5 * g * (sp.ncfdtr(x1 + 2, x2, x3, x4 * x1 / (x1 + 2)) - y),
-    lambda g, x1, x2, x3, x4: g * f_noncentral(x4, x1, x2, x3),
+    at_rest(lambda g, x1, x2, x3, x4: g * f_noncentral(x4, x1, x2, x3), "x4"),
 )
 smooth("ncfdtri", None, None, None, lambda g, x1, x2, x3, y: g / f_noncentral(y, x1, x2, x3))
 
@@ -347,7 +352,7 @@ def t_noncentral_t(g: Any, x1: Any, x2: Any, x3: Any, y: Any) -> Any:
 
 
 smooth("_nct_pdf", t_noncentral_t, None, None)
-smooth("nctdtr", None, None, lambda g, x1, x2, x3: g * t_noncentral(x3, x1, x2))
+smooth("nctdtr", None, None, at_rest(lambda g, x1, x2, x3: g * t_noncentral(x3, x1, x2), "x3"))
 smooth("nctdtrit", None, None, lambda g, x1, x2, y: g / t_noncentral(y, x1, x2))
 
 # ---------------------------------------------------------------------------------------- normal
@@ -397,8 +402,13 @@ def kolmogorov_slope(y: Any) -> Any:
     return np.where(near, close, far)
 
 
-smooth("kolmogorov", lambda g, x: g * kolmogorov_slope(x))
-smooth("kolmogi", lambda g, y: g / kolmogorov_slope(y))
+def fallen(slope: Any) -> Any:
+    """The slope of what falls: a zero is one from below."""
+    return np.where(slope == 0, -0.0, slope)
+
+
+smooth("kolmogorov", at_rest(lambda g, x: g * kolmogorov_slope(x), "x"))
+smooth("kolmogi", lambda g, y: g / fallen(kolmogorov_slope(y)))
 
 
 @primitive
@@ -415,7 +425,8 @@ def smirnov_derivative(n: Any, d: Any, order: int) -> Any:
     total: Any = 0
     for j in range(int(np.max(count)) + 1):
         rest = count - j
-        inside = (rest >= 0) & (1 - wide - j / count >= 0)
+        # where one of the pieces begins, from the right
+        inside = (rest >= 0) & ((1 - wide - j / count > 0) | (j == 0))
         m = np.where(inside, rest, 0)
         low, high = wide + j / count, np.where(inside, 1 - wide - j / count, 0)
         term: Any = 0
@@ -423,6 +434,9 @@ def smirnov_derivative(n: Any, d: Any, order: int) -> Any:
             falling = (-1.0) ** i * math.comb(order, i) * sp.poch(m - i + 1, i)
             last = np.where(m >= i, falling * high ** np.maximum(m - i, 0), 0)
             k = order - i
+            if j == 0:  # d (d + 0)^-1
+                term = term + last * (k == 0)
+                continue
             first = math.prod(float(j - 1 - s) for s in range(k)) * low ** (j - 1.0 - k)
             previous = k * math.prod(float(j - 1 - s) for s in range(k - 1)) if k else 0.0
             term = term + last * (wide * first + previous * low ** (j - k if k else 0.0))
@@ -437,7 +451,7 @@ def smirnov_change(g: Any, n: Any, d: Any, order: int) -> Any:
 
 reverse(smirnov_derivative, {"d": smirnov_change}, {"d": smirnov_change})
 smooth("smirnov", None, lambda g, x1, x2: g * smirnov_derivative(x1, x2, 1))
-smooth("smirnovi", None, lambda g, x1, y: g / smirnov_derivative(x1, y, 1))
+smooth("smirnovi", None, lambda g, x1, y: g / fallen(smirnov_derivative(x1, y, 1)))
 
 
 # ----------------------------------------------------------------------------------- Tukey's lambda

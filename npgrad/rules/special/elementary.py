@@ -48,35 +48,66 @@ smooth(
     lambda g, x1, x2: g * x1 / (1 + np.where((x1 == 0) & (x2 == -1), 0, x2)),
 )
 smooth("entr", lambda g, x: -g * (np.log(x) + 1))
-smooth("rel_entr", lambda g, x1, x2: g * (np.log(x1 / x2) + 1), lambda g, x1, x2: -g * x1 / x2)
-smooth("kl_div", lambda g, x1, x2: g * np.log(x1 / x2), lambda g, x1, x2: g * (1 - x1 / x2))
+
+
+def quotient(x: Any, y: Any) -> Any:
+    """The quotient x / y, 0 where both are 0; NaN off the domain, where SciPy has infinities."""
+    none = (x == 0) & (y == 0)
+    off = (x < 0) | (y < 0)
+    ratio = x / np.where(none, 1, y)
+    return np.where(off, np.nan, ratio) if np.any(off) else ratio
+
+
+smooth(
+    "rel_entr",
+    lambda g, x1, x2: g * (np.log(quotient(x1, x2)) + 1),
+    lambda g, x1, x2: -g * quotient(x1, x2),
+)
+smooth(
+    "kl_div",
+    lambda g, x1, x2: g * np.log(quotient(x1, x2)),
+    lambda g, x1, x2: g * (1 - quotient(x1, x2)),
+)
 
 
 # ---------------------------------------------------------------------------------------- losses
 def huber_width(g: Any, x1: Any, x2: Any) -> Any:
     """|r| - delta outside, 0 inside."""
     size = np.abs(x2)
-    return g * np.where(size <= x1, 0, size - x1)
+    return g * np.where(size <= x1, 0, size - width(x1))
 
 
 def huber_residual(g: Any, x1: Any, x2: Any) -> Any:
     """The residual, cut at +-delta."""
-    return g * np.where(np.abs(x2) <= x1, x2, x1 * np.sign(x2))
+    return g * np.where(np.abs(x2) <= x1, x2, width(x1) * np.sign(x2))
+
+
+def width(x: Any) -> Any:
+    """A width; NaN for a negative one, where SciPy's value is infinite."""
+    return np.where(x < 0, np.nan, x)
+
+
+def pseudo_huber_parts(x1: Any, x2: Any) -> tuple[Any, Any, Any]:
+    """The width, the hypotenuse and their difference without cancellation; kept off 0, 0."""
+    delta = width(np.where((x1 == 0) & (x2 == 0), 1, x1))
+    long = np.sqrt(delta * delta + x2 * x2)
+    return delta, long, x2 * (x2 / (long + delta))
 
 
 def pseudo_huber_width(g: Any, x1: Any, x2: Any) -> Any:
-    """With h = sqrt(1 + (r/delta)^2): 2 delta (h-1) - r^2/(delta h) = delta (h-1)^2 / h."""
-    h = np.sqrt(1 + np.square(x2 / x1))
-    excess = np.square(x2 / x1) / (1 + h)  # h - 1 without cancellation
-    return g * x1 * excess * excess / h
+    """With h = sqrt(delta^2 + r^2): 2 (h - delta) - r^2 / h = (h - delta)^2 / h."""
+    _, long, excess = pseudo_huber_parts(x1, x2)
+    return g * excess * (excess / long)
+
+
+def pseudo_huber_residual(g: Any, x1: Any, x2: Any) -> Any:
+    """The product delta r / sqrt(delta^2 + r^2)."""
+    delta, long, _ = pseudo_huber_parts(x1, x2)
+    return g * x2 * (delta / long)
 
 
 smooth("huber", huber_width, huber_residual)
-smooth(
-    "pseudo_huber",
-    pseudo_huber_width,
-    lambda g, x1, x2: g * x2 / np.sqrt(1 + np.square(x2 / x1)),
-)
+smooth("pseudo_huber", pseudo_huber_width, pseudo_huber_residual)
 
 # ---------------------------------------------------------------------------------------- boxcox
 # (x^p - 1)/p, its derivative in p written with L = log x as L^2 times the integral of s exp(p L s):
@@ -114,12 +145,12 @@ smooth(
 )
 smooth(
     "inv_boxcox",
-    lambda g, x1, x2, y: g * y / (1 + x2 * x1),
+    lambda g, x2, y: g * np.power(y, 1 - x2),
     lambda g, x1, x2, y: g * y * x1 * x1 * log1p_ratio_slope(x2 * x1),
 )
 smooth(
     "inv_boxcox1p",  # y + 1 without cancellation
-    lambda g, x1, x2: g * sp.inv_boxcox(x1, x2) / (1 + x2 * x1),
+    lambda g, x1, x2: g * np.power(sp.inv_boxcox(x1, x2), 1 - x2),
     lambda g, x1, x2: g * sp.inv_boxcox(x1, x2) * x1 * x1 * log1p_ratio_slope(x2 * x1),
 )
 

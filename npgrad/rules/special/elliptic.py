@@ -9,7 +9,7 @@ import numpy as np
 import scipy.special as sp
 
 from npgrad.primitives import primitive
-from npgrad.rules.special.words import several, smooth
+from npgrad.rules.special.words import at_end, at_rest, several, smooth
 from npgrad.table import reverse
 
 
@@ -38,9 +38,9 @@ def km1_slope(p: Any, y: Any) -> Any:
     return np.where(near, -math.pi / 8 * sp.hyp2f1(1.5, 1.5, 2, small), far)
 
 
-smooth("ellipk", lambda g, x: g * k_slope(x))
+smooth("ellipk", at_end(at_rest(lambda g, x: g * k_slope(x), "x"), "x", 1, math.inf))
 smooth("ellipe", lambda g, x: g * e_slope(x))
-smooth("ellipkm1", lambda g, x, y: g * km1_slope(x, y))
+smooth("ellipkm1", at_end(at_rest(lambda g, x, y: g * km1_slope(x, y), "x"), "x", 0, -math.inf))
 
 
 def agm_first(g: Any, x1: Any, x2: Any, y: Any) -> Any:
@@ -60,7 +60,7 @@ def agm_second(g: Any, x1: Any, x2: Any, y: Any) -> Any:
     return agm_first(g, x2, x1, y)
 
 
-smooth("agm", agm_first, agm_second)
+smooth("agm", at_end(agm_first, "x1", 0, math.inf), at_end(agm_second, "x2", 0, math.inf))
 
 
 # ------------------------------------------------------------------------------------ incomplete

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.special as sp
 
-from npgrad.rules.special.words import polynomial, several, smooth
+from npgrad.rules.special.words import at_rest, polynomial, several, smooth
 
 ROOT_PI = math.sqrt(math.pi)
 ROOT_TWO = math.sqrt(2)
@@ -154,7 +154,12 @@ def voigt_sigma(g: Any, x1: Any, x2: Any, x3: Any) -> Any:
 
 smooth(
     "voigt_profile",
-    lambda g, x1, x2, x3: g * np.real(voigt_slopes(x1, x2, x3)[0]),
-    voigt_sigma,
-    lambda g, x1, x2, x3: -g * np.imag(voigt_slopes(x1, x2, x3)[0]),
+    *(
+        at_rest(rule, "x1", "x2", "x3")
+        for rule in (
+            lambda g, x1, x2, x3: g * np.real(voigt_slopes(x1, x2, x3)[0]),
+            voigt_sigma,
+            lambda g, x1, x2, x3: -g * np.imag(voigt_slopes(x1, x2, x3)[0]),
+        )
+    ),
 )

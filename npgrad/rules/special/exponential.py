@@ -55,4 +55,13 @@ def shichi_slopes(z: Any, dtype: Any) -> tuple[Any, Any]:
 
 
 several("shichi", "z", z=shichi_slopes)
-several("sici", "z", z=lambda z: (np.sinc(z / math.pi), np.cos(z) / z))
+
+
+def sici_slopes(z: Any, dtype: Any) -> tuple[Any, Any]:
+    """The integrands, 6.2(ii); both settle at the ends of the real axis."""
+    far = np.isinf(z) & (dtype.kind != "c")
+    z = np.where(far, 1, z) if np.any(far) else z
+    return np.where(far, 0, np.sinc(z / math.pi)), np.where(far, 0, np.cos(z) / z)
+
+
+several("sici", "z", z=sici_slopes)

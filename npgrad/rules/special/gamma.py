@@ -9,7 +9,7 @@ import numpy as np
 import scipy.special as sp
 
 from npgrad.primitives import primitive
-from npgrad.rules.special.words import RULED_OUT, refuse, smooth, steps
+from npgrad.rules.special.words import RULED_OUT, at_end, refuse, smooth, steps
 from npgrad.table import reverse
 
 # Bernoulli numbers B_2, B_4, ..., B_30 (DLMF 24.2, table 24.2.1).
@@ -170,7 +170,7 @@ def poch_first(g: Any, x1: Any, x2: Any, y: Any) -> Any:
 smooth("gamma", lambda g, x, y: g * y * sp.psi(x))
 smooth("gammaln", lambda g, x: g * sp.psi(x))
 smooth("loggamma", lambda g, x: g * sp.psi(x))
-smooth("rgamma", lambda g, x: g * rgamma_slope(x))
+smooth("rgamma", at_end(lambda g, x: g * rgamma_slope(x), "x", math.inf, 0.0))
 smooth("psi", digamma_change)
 smooth("_zeta", None, lambda g, x1, x2: -g * x1 * sp.zeta(x1 + 1, x2))  # 25.11.17
 smooth("beta", beta_first, lambda g, x1, x2, y: beta_first(g, x2, x1, y))

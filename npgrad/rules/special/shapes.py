@@ -27,7 +27,7 @@ import numpy as np
 import scipy.special as sp
 
 from npgrad.errors import NoDerivative
-from npgrad.graph.array import unwrap
+from npgrad.graph.array import GradArray, recorded, unwrap
 from npgrad.primitives import primitive
 from npgrad.rules.special.words import polynomial, select
 from npgrad.table import reverse
@@ -148,13 +148,17 @@ def psi_change(b: Array, a: Array) -> Array:
 
 # ------------------------------------------------------------------------------------------- gamma
 def _gamma_shape(a: Array, x: Array) -> list[Array]:
-    plain, place = unwrap(a), unwrap(x)
+    plain, place, place_of = unwrap(a), unwrap(x), x
     inside = (plain > 0) & (place > 0) & np.isfinite(plain) & np.isfinite(place)
     limit = np.where((plain > 0) & (place >= 0), 0.0, np.nan)
     if not np.all(inside):
         a, x = np.where(inside, a, 1), np.where(inside, x, 1)
     (found,) = _settled(_gamma_at, 1e-15 * unwrap(a), a, x)
-    return [np.where(inside, found, limit)]
+    found = np.where(inside, found, limit)
+    bottom = (plain == 0) & (place > 0)
+    if np.any(bottom):  # Q(a, x) = gamma(a, x) / gamma(a), of which a E_1(x) is left
+        found = np.where(bottom, -sp.exp1(np.where(bottom, place_of, 1)), found)
+    return [found]
 
 
 def _gamma_at(points: Array, weights: Array, a: Array, x: Array) -> list[Array]:
@@ -182,7 +186,7 @@ def _gamma_at(points: Array, weights: Array, a: Array, x: Array) -> list[Array]:
 
 # -------------------------------------------------------------------------------------------- beta
 def _beta_shapes(a: Array, b: Array, x: Array, y: Array) -> list[Array]:
-    shapes, place = (unwrap(a), unwrap(b)), unwrap(x)
+    given, shapes, place = (a, b, x, y), (unwrap(a), unwrap(b)), unwrap(x)
     valid = (shapes[0] > 0) & (shapes[1] > 0) & (place >= 0) & (place <= 1)
     inside = valid & (place > 0) & (unwrap(y) > 0)
     inside = inside & np.isfinite(shapes[0]) & np.isfinite(shapes[1])
@@ -191,7 +195,24 @@ def _beta_shapes(a: Array, b: Array, x: Array, y: Array) -> list[Array]:
         x, y = np.where(inside, x, 0.5), np.where(inside, y, 0.5)
     limit = np.where(valid, 0.0, np.nan)
     rounding = 1e-15 * (unwrap(a) + unwrap(b))
-    return [np.where(inside, part, limit) for part in _settled(_beta_at, rounding, a, b, x, y)]
+    found = _settled(_beta_at, rounding, a, b, x, y)
+    found = [np.where(inside, part, limit) for part in found]
+    between = (place > 0) & (place < 1)
+    low = (shapes[0] == 0) & (shapes[1] > 0) & between
+    high = (shapes[1] == 0) & (shapes[0] > 0) & between
+    if np.any(low) or np.any(high):  # of one shape 0 the value is 1 or 0, and
+        first = -_without(np.where(low, given[1], 1), np.where(low, given[3], 0.5))
+        second = _without(np.where(high, given[0], 1), np.where(high, given[2], 0.5))
+        found = [np.where(low, first, found[0]), np.where(high, second, found[1])]
+    return found
+
+
+def _without(b: Array, y: Array) -> Array:
+    """The integral of t^(b-1) / (1-t) from 0 to y, 8.17.7."""
+    b = (
+        b if type(b) is GradArray and recorded(b) else unwrap(b)
+    )  # hyp2f1 has no derivative by its parameters
+    return y**b / b * sp.hyp2f1(b, 1, b + 1, y)
 
 
 def _tail(a: Array, b: Array, x: Array, y: Array) -> Array:

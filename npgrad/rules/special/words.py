@@ -85,6 +85,37 @@ def several(name: str, signature: str, **slopes: Slopes) -> None:
         ).name = f"scipy.special.{name}"
 
 
+def at_end(rule: Slope, name: str, place: float, slope: float) -> Slope:
+    """`rule`, with this slope where the input `name` is at an end of the domain, `place`.
+
+    There the formula is inf - inf or 0 / 0, of which the limit is known.
+    """
+    return _with(rule, name, lambda x: x == place, slope)
+
+
+def at_rest(rule: Slope, *names: str) -> Slope:
+    """`rule`, with slope 0 where an input is infinite: the value has a limit there."""
+    for name in names:
+        rule = _with(rule, name, np.isinf, 0.0)
+    return rule
+
+
+def _with(rule: Slope, name: str, which: Callable[[Any], Any], slope: float) -> Slope:
+    """`rule`, that is not asked about `which` of an input, where the slope is given."""
+    signature = inspect.signature(rule)
+    place = list(signature.parameters).index(name)
+
+    def changed(g: Any, *named: Any) -> Any:
+        there = which(named[place - 1])
+        if not np.any(there):
+            return rule(g, *named)
+        named = (*named[: place - 1], np.where(there, 0.5, named[place - 1]), *named[place:])
+        return np.where(there, g * slope if slope else 0, rule(g, *named))
+
+    changed.__signature__ = signature  # type: ignore[attr-defined]
+    return changed
+
+
 def refuse(names: str, reason: str) -> None:
     """Refuse ufuncs that have no usable derivative in any argument."""
     for name in names.split():
