@@ -11,6 +11,7 @@ protocol, where the table asks for a rule.
 from __future__ import annotations
 
 import functools
+import inspect
 import sys
 from typing import Any
 
@@ -26,7 +27,7 @@ from npgrad.compiled.rules import is_elementwise, registered
 from npgrad.compiled.typing import teach
 from npgrad.errors import GradientLost, NoDerivative
 from npgrad.graph import array as _array
-from npgrad.graph.array import GradArray, current, recorded, unwrap
+from npgrad.graph.array import GradArray, recorded, unwrap
 from npgrad.graph.modes import WRAPPED
 from npgrad.graph.refusals import at, user_frame
 from npgrad.graph.results import assign
@@ -69,8 +70,12 @@ class Compiled:
         return f"<npgrad.njit {self.__name__}>"  # type: ignore[attr-defined]
 
 
-def _called(dispatcher: Any, *args: Any) -> Any:
+def _called(dispatcher: Any, *args: Any, **kwargs: Any) -> Any:
     """The call that the dispatcher could not make: a rule, the source under wrap, or an error."""
+    if kwargs:
+        bound = inspect.signature(dispatcher.py_func).bind(*args, **kwargs)
+        bound.apply_defaults()
+        args = bound.args
     given = tuple([a.value if type(a).__name__ == "OmittedArg" else a for a in args])
     rule = registered(dispatcher)
     if rule is not None:
@@ -129,27 +134,35 @@ def generalized_call(function: Any, *args: Any, **kwargs: Any) -> Any:
     return tuple(filled) if len(filled) > 1 else filled[0]
 
 
-class Dynamic:
-    """What stands for a dynamic gufunc in wrapped code: its class offers no hook."""
+class Standing:
+    """What stands in wrapped code for a compiled function whose class offers no hook.
 
-    def __init__(self, gufunc: Any) -> None:
-        self._gufunc = gufunc
+    That is a dynamic gufunc, and a function compiled for given signatures.
+    """
+
+    def __init__(self, function: Any, call: Any) -> None:
+        self._function = function
+        self._call = call
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The compiled function; its Python source if an argument is recorded."""
         if any(_is_recorded(value) for value in (*args, *kwargs.values())):
-            return generalized_call(self._gufunc, *args, **kwargs)
+            return self._call(self._function, *args, **kwargs)
         opened = {name: _opened(value) for name, value in kwargs.items()}
-        return self._gufunc(*[_opened(value) for value in args], **opened)
+        return self._function(*[_opened(value) for value in args], **opened)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._gufunc, name)
+        return getattr(self._function, name)
 
 
-def _dynamic(value: Any) -> Any:
-    if not dynamic(value):
+def _standing(value: Any) -> Any:
+    if is_dispatcher(value):
+        call: Any = _called if not value._can_compile else None
+    else:
+        call = generalized_call if dynamic(value) else None
+    if call is None:
         return None
-    made = Dynamic(value)
+    made = Standing(value, call)
     register(value, made)
     return made
 
@@ -165,6 +178,8 @@ def compiled_call(function: Any, args: tuple[Any, ...], error: type[Exception]) 
 
 
 def _is_number(value: Any) -> bool:
+    if type(value) in (list, tuple):
+        return False
     return isinstance(value, (int, float, complex)) or np.shape(unwrap(value)) == ()
 
 
@@ -214,14 +229,15 @@ def numba_type(handle: GradArray) -> Any:
         frame = frame.f_back
     asked: Any = frame.f_locals["self"] if frame is not None else None
     if is_dispatcher(asked):
-        own = not asked.py_func.__module__.startswith("numba")
-        if own and frame.f_back.f_code.co_name == "_compile_for_args":
+        own = not asked.py_func.__module__.startswith("numba") and asked._can_compile
+        below = frame.f_back
+        if own and below.f_code.co_name == "_compile_for_args":
             _redirect(asked)
             return _recorded_type()
+        if own and not below.f_globals.get("__name__", "").startswith("numba."):
+            return _recorded_type()  # C code again, of a tuple or a list
         raise GradientLost(remedies(asked.__name__))
-    if current(handle)[1] is None:
-        raise GradientLost(remedies("this function"))
-    raise GradientLost(_array.lost(handle, "a function compiled by Numba"))
+    raise GradientLost(remedies("what is called here"))
 
 
 def _owner(ufunc: Any) -> Any:
@@ -259,4 +275,4 @@ def _vectorized(fun: Any) -> bool:
 
 _array.numba_type = numba_type
 methods.install(elementwise_call)
-MET.append(_dynamic)
+MET.append(_standing)

@@ -7,6 +7,7 @@ all cotangents of one call come out of one loop over the elements, at the functi
 
 from __future__ import annotations
 
+import ast
 import inspect
 import itertools
 import sys
@@ -17,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from npgrad import table
-from npgrad.compiled.reading import NoSource, compile_loop, compiled, made, python_function
+from npgrad.compiled.reading import NoSource, compile_loop, compiled, made, python_function, tree_of
 from npgrad.compiled.source import dual
 from npgrad.errors import NoDerivative
 from npgrad.graph.array import GradArray, current
@@ -244,6 +245,18 @@ def identifier(function: Any) -> str:
     return "a_lambda" if name == "<lambda>" else name
 
 
+def _results(source: Any) -> int:
+    """How many results a function returns as a tuple; 0 if it returns none or one."""
+    counts = {
+        len(node.value.elts) if isinstance(node.value, ast.Tuple) else 0
+        for node in ast.walk(tree_of(source))
+        if isinstance(node, ast.Return) and node.value is not None
+    }
+    if len(counts) > 1:
+        raise NoSource("it returns tuples of several lengths")
+    return counts.pop() if counts else 0
+
+
 _scalars: dict[Any, Scalar] = {}
 
 
@@ -254,5 +267,5 @@ def scalar_of(function: Any) -> Scalar:
         source = python_function(function)
         if source is None:
             raise NoSource("its source cannot be read")
-        found = _scalars[function] = Scalar(source, identifier(source), 0, function)
+        found = _scalars[function] = Scalar(source, identifier(source), _results(source), function)
     return found

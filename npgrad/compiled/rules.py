@@ -17,6 +17,7 @@ from npgrad.wrapping.plan import renew
 from npgrad.wrapping.stand_ins import register
 
 _PRIMITIVES: dict[Any, Primitive] = {}
+_MET = ("numba.core.registry", "numba.np.ufunc")  # Numba's functions but for stencils
 
 
 def registered(f: Any) -> Callable[..., Any] | None:
@@ -55,7 +56,7 @@ def _elementwise_call(rule: Primitive, *args: Any, **kwargs: Any) -> Any:
 def _primitive_of(f: Any) -> Primitive:
     if f not in _PRIMITIVES:
         made = _PRIMITIVES[f] = primitive(f)
-        met = isinstance(f, np.ufunc) or type(f).__module__.partition(".")[0] == "numba"
+        met = isinstance(f, np.ufunc) or type(f).__module__.startswith(_MET)
         if not met:  # by no protocol: its name is replaced in wrapped code
             register(f, made)
             renew()

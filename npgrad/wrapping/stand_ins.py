@@ -158,7 +158,7 @@ def replacement(value: Any) -> Any:
     if kind is functools.partial:
         new = replacement(value.func)
         return None if new is None else functools.partial(new, *value.args, **value.keywords)
-    if kind.__module__ == "numba.np.ufunc.gufunc":
+    if kind.__module__ in ("numba.np.ufunc.gufunc", "numba.core.registry"):
         return next((made for make in MET if (made := make(value)) is not None), None)
     return vectorized(value) if kind is np.vectorize else None
 

@@ -223,3 +223,79 @@ def test_the_first_compilation_may_happen_in_wrapped_code():
 
     gradient = npgrad.grad(lambda x: np.sum(x * fresh(3)))(X)
     assert np.allclose(gradient, [math.sin(1.0) + 5.0, 0.0, 0.0], rtol=1e-15)
+
+
+@numba.njit
+def product_and_difference(a, b):
+    return a * b, a - b * b
+
+
+def test_numbers_in_and_a_tuple_out():
+    def f(x):
+        one, other = product_and_difference(x[0], x[1])
+        return one * other * other
+
+    a, b = X[:2]
+    d = a - b * b
+    expected = [b * d * d + 2 * a * b * d, a * d * d - 4 * a * b * b * d, 0.0]
+    for wrap in (True, False):
+        assert np.allclose(npgrad.grad(f, wrap=wrap)(X), expected, rtol=1e-13)
+    npgrad.testing.check_grads(f, (X,), order=2)
+
+
+@numba.njit
+def of_a_tuple(pair):
+    return pair[0] * pair[1]
+
+
+def test_a_tuple_of_numbers_after_a_plain_call():
+    assert of_a_tuple((2.0, 3.0)) == 6.0  # now it is compiled for such a tuple
+    expected = [X[1], X[0], 0.0]
+    assert np.allclose(npgrad.grad(lambda x: of_a_tuple((x[0], x[1])))(X), expected)
+    assert np.allclose(npgrad.grad(lambda x: of_a_tuple((x, x[1]))[0])(X), expected)
+    with pytest.raises(NpgradError, match="register_vjp"):
+        of_a_tuple((npgrad.array(X)[0], 1.0))
+
+
+@numba.njit("f8(f8,f8)")
+def signed(a, b):
+    return a * a * math.sin(b)
+
+
+@numba.njit("f8(f8[:])")
+def signed_sum(x):
+    total = 0.0
+    for i in range(x.size):
+        total += x[i] ** 2
+    return total
+
+
+def test_signatures_in_wrapped_code():
+    def f(x):
+        return signed(x[0], b=x[1]) + signed_sum(x) + signed(2.0, 3.0)
+
+    a, b, c = X
+    expected = [2 * a * np.sin(b) + 2 * a, a * a * np.cos(b) + 2 * b, 2 * c]
+    assert np.allclose(npgrad.grad(f)(X), expected, rtol=1e-13)
+    npgrad.testing.check_grads(npgrad.wrap(f), (X,), order=2)
+    assert type(signed).__name__ == "CPUDispatcher"
+    with pytest.raises(NpgradError, match="register_vjp"):
+        signed_sum(npgrad.array(X))
+
+
+@numba.stencil
+def smooth(a):
+    return 0.5 * (a[-1] + a[1])
+
+
+def test_a_rule_for_a_stencil_in_wrapped_code():
+    def maker(ans, a):
+        def pull(g):
+            inner = 0.5 * g[1:-1]
+            return np.concatenate([inner, np.zeros(2)]) + np.concatenate([np.zeros(2), inner])
+
+        return pull
+
+    npgrad.register_vjp(smooth, maker)
+    weights = np.array([5.0, 3.0, 7.0])
+    assert np.allclose(npgrad.grad(lambda x: smooth(x) @ weights)(X), [1.5, 0.0, 1.5])
