@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .graph import backend, modes
-from .graph.node import Leaf, Node, position
+from .graph.node import Leaf, Node, kept_bytes, position, sized
 from .graph.op import Op
 
 
@@ -87,7 +87,7 @@ class profile:  # noqa: N801 -- a context manager, named as `no_grad` is
         row.calls += 1
         row.forward += now - self._last
         row.result_bytes += _size(value)
-        row.kept_bytes += _kept(node.kept)
+        row.kept_bytes += kept_bytes(node)
         if not isinstance(node.op, _Measured):
             node.op = _Measured(node.op, row, self)
         self._last = time.perf_counter()
@@ -112,7 +112,7 @@ class profile:  # noqa: N801 -- a context manager, named as `no_grad` is
         ]
         lines += [
             f"{row.operation:28}{row.calls:>7}{_time(row.forward):>12}{_time(row.backward):>12}"
-            f"{_memory(row.result_bytes):>11}{_memory(row.kept_bytes):>11}  {row.where}"
+            f"{sized(row.result_bytes):>11}{sized(row.kept_bytes):>11}  {row.where}"
             for row in self.rows
         ]
         total = self.rows
@@ -120,8 +120,8 @@ class profile:  # noqa: N801 -- a context manager, named as `no_grad` is
             f"{'together':28}{sum(r.calls for r in total):>7}"
             f"{_time(sum(r.forward for r in total)):>12}"
             f"{_time(sum(r.backward for r in total)):>12}"
-            f"{_memory(sum(r.result_bytes for r in total)):>11}"
-            f"{_memory(sum(r.kept_bytes for r in total)):>11}  of {_time(self.seconds)}"
+            f"{sized(sum(r.result_bytes for r in total)):>11}"
+            f"{sized(sum(r.kept_bytes for r in total)):>11}  of {_time(self.seconds)}"
         )
         return "\n".join(lines)
 
@@ -183,20 +183,5 @@ def _size(value: Any) -> int:
     return int(getattr(value, "nbytes", 0)) if backend.is_array(value) else 8 * (value is not None)
 
 
-def _kept(kept: Any) -> int:
-    """The bytes of the arrays that a node keeps; one kept by two nodes counts twice."""
-    if isinstance(kept, (tuple, list)):
-        return sum(map(_kept, kept))
-    return int(getattr(kept, "nbytes", 0)) if backend.is_array(kept) else 0
-
-
 def _time(seconds: float) -> str:
     return f"{seconds * 1e3:.3f} ms" if seconds < 1 else f"{seconds:.2f} s"
-
-
-def _memory(size: float) -> str:
-    for unit in ("B", "kB", "MB"):
-        if size < 1000:
-            return f"{size:.4g} {unit}"
-        size /= 1000
-    return f"{size:.4g} GB"

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from .errors import NotDifferentiable
-from .graph import backend, modes
+from .graph import modes
 from .graph.array import GradArray, leaf
-from .graph.node import Node, position, source_line
+from .graph.node import Node, kept_bytes, position, sized, source_line
 from .graph.store import GradStore, backward_into
 from .transforms.values import array
 
@@ -32,13 +32,31 @@ class Entry:
     where: str
     line: str
 
-    def __str__(self) -> str:
-        inputs = ", ".join(f"%{i}" for i in self.inputs)
-        value = f"{self.dtype}{list(self.shape)}"
+    @property
+    def value(self) -> str:
+        """Dtype and shape: ``float64[2, 3]``."""
+        if self.dtype == "several":
+            return f"{self.shape[0]} arrays"
+        return f"{self.dtype}{list(self.shape)}"
+
+    def cells(self) -> tuple[str, ...]:
+        """What a table says of it."""
         return (
-            f"%{self.number:<4} {value:20} {self.operation}({inputs})"
-            f"  keeps {self.kept_bytes} B  {self.where}  {self.line}"
-        ).rstrip()
+            f"%{self.number}",
+            self.operation,
+            ", ".join(f"%{i}" for i in self.inputs),
+            self.value,
+            sized(self.kept_bytes) if self.kept_bytes else "",
+            self.where,
+            self.line,
+        )
+
+    def __str__(self) -> str:
+        return "  ".join(filter(None, self.cells()))
+
+
+HEAD = ("", "operation", "inputs", "value", "keeps", "where", "line")
+WIDEST = 60  # characters of a cell, so that a line of the table stays one
 
 
 class Tape:
@@ -92,7 +110,7 @@ class Tape:
                 node.shape,
                 str(node.dtype) if node.dtype is not None else "several",
                 tuple(inputs),
-                _bytes(node.kept),
+                kept_bytes(node),
                 position(node),
                 source_line(node),
             )
@@ -128,7 +146,19 @@ class Tape:
         return len(self._entries)
 
     def __str__(self) -> str:
-        return "\n".join(map(str, self._entries)) or "(empty tape)"
+        if not self._entries:
+            return "(empty tape)"
+        rows = [HEAD, *(entry.cells() for entry in self._entries)]
+        rows = [tuple(map(_cut, row)) for row in rows]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+        return "\n".join([*lines, self._summary()])
+
+    def _summary(self) -> str:
+        """How much there is, in one line."""
+        operations = sum(entry.operation != "leaf" for entry in self._entries)
+        kept = sized(sum(entry.kept_bytes for entry in self._entries))
+        return f"{operations} operation{'s' if operations != 1 else ''}, keeping {kept}"
 
     def __repr__(self) -> str:
         return f"<Tape of {len(self)} operations>"
@@ -140,37 +170,36 @@ class Tape:
     def _repr_html_(self) -> str:
         import html  # a large table of entities, for notebooks alone
 
-        head = (
-            "<tr><th>"
-            + "</th><th>".join(
-                ("", "operation", "inputs", "shape", "dtype", "kept", "where", "line")
-            )
-            + "</th></tr>"
-        )
-        rows = []
-        for e in self._entries:
-            cells = (
-                f"%{e.number}", e.operation, ", ".join(f"%{i}" for i in e.inputs), str(e.shape),
-                e.dtype, f"{e.kept_bytes} B", e.where, e.line,
-            )  # fmt: skip
-            rows.append("<tr><td>" + "</td><td>".join(map(html.escape, cells)) + "</td></tr>")
-        return f"<table>{head}{''.join(rows)}</table>"
+        def row(cells: tuple[str, ...], tag: str) -> str:
+            return "<tr>" + "".join(f"<{tag}>{html.escape(c)}</{tag}>" for c in cells) + "</tr>"
+
+        body = "".join(row(entry.cells(), "td") for entry in self._entries)
+        return f"<table>{row(HEAD, 'th')}{body}</table><p>{self._summary()}</p>"
 
     def dot(self) -> str:
-        """The recording as a graph in Graphviz's DOT language."""
+        r"""The recording as a graph in Graphviz's DOT language.
+
+        Examples
+        --------
+        >>> import numpy as np, npgrad
+        >>> with npgrad.Tape() as tape:
+        ...     y = np.sin(tape.leaf(1.0))
+        >>> print(tape.dot())
+        digraph recording {
+          rankdir=LR;
+          n0 [label="leaf\nfloat64[]"];
+          n1 [label="np.sin\nfloat64[]"];
+          n0 -> n1;
+        }
+        """
         lines = ["digraph recording {", "  rankdir=LR;"]
         for e in self._entries:
-            label = f"{e.operation}\\n{e.dtype}{list(e.shape)}"
+            name = e.operation.replace("\\", "\\\\").replace('"', '\\"')
+            label = f"{name}\\n{e.value}"
             lines.append(f'  n{e.number} [label="{label}"];')
             lines.extend(f"  n{i} -> n{e.number};" for i in e.inputs)
         return "\n".join([*lines, "}"])
 
 
-def _bytes(kept: Any) -> int:
-    total = 0
-    for item in kept or ():
-        if isinstance(item, (tuple, list)):
-            total += _bytes(item)
-        elif backend.is_array(item):
-            total += int(getattr(item, "nbytes", 0))
-    return total
+def _cut(text: str) -> str:
+    return text if len(text) <= WIDEST else text[: WIDEST - 3] + "..."

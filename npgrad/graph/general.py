@@ -395,7 +395,8 @@ def _caller(signature: inspect.Signature) -> Callable[[Any, list[Any]], Any]:
         f"v[{i}]" if p.kind is kinds.POSITIONAL_ONLY else f"{name}=v[{i}]"
         for i, (name, p) in enumerate(signature.parameters.items())
     ]
-    return eval(f"lambda fun, v: fun({', '.join(words)})")  # type: ignore[no-any-return]
+    source = f"lambda fun, v: fun({', '.join(words)})"
+    return eval(compile(source, __file__, "eval"))  # type: ignore[no-any-return]
 
 
 def _binder(name: str, signature: inspect.Signature) -> Callable[..., list[Any]]:

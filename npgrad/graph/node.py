@@ -132,3 +132,25 @@ def recorded_at(node: Node | None) -> str:
     """`` Recorded at file.py:12.``, for the end of a message; empty if it is not known."""
     where = position(node) if node is not None else ""
     return f" Recorded at {where}." if where else ""
+
+
+def kept_bytes(node: Node) -> int:
+    """The bytes of the arrays that `node` keeps; one kept by two nodes counts twice."""
+    if type(node.op) is Leaf:
+        return 0
+    return _bytes((node.kept or ())[: node.op.width])  # beyond are guards of the same arrays
+
+
+def _bytes(kept: Any) -> int:
+    if isinstance(kept, (tuple, list)):
+        return sum(map(_bytes, kept))
+    return int(kept.nbytes) if getattr(kept, "shape", ()) and hasattr(kept, "nbytes") else 0
+
+
+def sized(size: float) -> str:
+    """A number of bytes for people."""
+    for unit in ("B", "kB", "MB"):
+        if size < 1000:
+            return f"{size:.4g} {unit}"
+        size /= 1000
+    return f"{size:.4g} GB"

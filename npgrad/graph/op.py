@@ -32,7 +32,8 @@ def adapter(rule: Callable[..., Any], place: dict[str, int]) -> Pull:
         else:
             words.append(f"k[{place[name]}]")
     source = f"lambda g, k, p: rule({', '.join(['g', *words])})"
-    return eval(source, {"rule": rule})  # type: ignore[no-any-return]
+    code = compile(source, __file__, "eval")  # of ours: what a rule records is at the user's line
+    return eval(code, {"rule": rule})  # type: ignore[no-any-return]
 
 
 def verify(node: Node, kept: tuple[Any, ...], later: bool = False) -> None:
