@@ -44,6 +44,7 @@ def test_style(f) -> None:
     assert all(vars(styles)[name] is value for name, value in before.items())
     assert all(vars(types_called)[name] is value for name, value in types_before.items())
     assert all(vars(spellings)[name] is value for name, value in spellings_before.items())
+    assert spellings.Cell.__array__.__module__ == spellings.__name__
     assert builtins.__import__ is importer and spellings.Outer.Inner.make is np.zeros
     assert (types_called.FUNCTIONS, vars(types_called.xp)) == held_before
     assert dict(vars(types_called.Backend)) == class_before
@@ -153,6 +154,11 @@ PLAIN = np.ones((2, 3))
 def test_what_a_plain_array_does_itself_is_refused(f) -> None:
     with pytest.raises(npgrad.errors.GradientLost, match=r"write np\.dot\(a, x\), or a @ x"):
         npgrad.jacobian(f)(X)
+
+
+def test_a_class_that_numpy_converts_is_refused_where_numpy_does_it() -> None:
+    with pytest.raises(npgrad.errors.GradientLost, match=r"np\.exp\(spellings\.Cell\(x\)\)"):
+        npgrad.jacobian(npgrad.wrap(lambda x: np.exp(spellings.Cell(x))))(X)
 
 
 def test_compiled_code_that_asks_for_memory_is_explained() -> None:

@@ -17,6 +17,18 @@ def dynamic(value: Any) -> bool:
     return kind.__module__ == "numba.np.ufunc.gufunc" and value.is_dynamic
 
 
+def _arrays_of_one(gufunc: Any) -> list[bool]:
+    """Whether the source sees an input, if it has no core dimensions, as an array of one.
+
+    That is said by the signature: ``float64[:]``, and not ``float64``, for a ``()``.
+    """
+    count = len(gufunc.expected_ndims()[0])
+    signatures = gufunc.gufunc_builder._sigs
+    if not signatures or dynamic(gufunc):
+        return [False] * count
+    return [hasattr(kind, "ndim") for kind in signatures[0].args[:count]]
+
+
 def recorded_call(gufunc: Any, inputs: tuple[Any, ...], outs: tuple[Any, ...] = ()) -> Any:
     """The results of `gufunc` on `inputs`, recorded; each is filled by its source in place.
 
@@ -34,9 +46,11 @@ def recorded_call(gufunc: Any, inputs: tuple[Any, ...], outs: tuple[Any, ...] = 
     results = plain if isinstance(plain, tuple) else (plain,)
     loop = np.shape(results[0])[: np.ndim(results[0]) - out_ndims[0]]
     cores = []
-    for x, ndim in zip(inputs, in_ndims, strict=True):
+    for x, ndim, one in zip(inputs, in_ndims, _arrays_of_one(gufunc), strict=True):
         x = x if type(x) is GradArray else np.asarray(x)
-        cores.append(np.broadcast_to(x, loop + x.shape[x.ndim - ndim :]))
+        core = x.shape[x.ndim - ndim :]
+        x = np.broadcast_to(x, loop + core)
+        cores.append(x.reshape((*loop, 1)) if one and not core else x)
     # The source sees an output without core dimensions as an array of one.
     filled = [
         GradArray(np.zeros(np.shape(r) if ndim else (*np.shape(r), 1), np.asarray(r).dtype), None)

@@ -11,6 +11,7 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
+from npgrad.graph.array import GradArray
 from npgrad.wrapping.stand_ins import replacement
 
 MOST = 1000  # entries looked at: larger dictionaries hold data
@@ -44,11 +45,25 @@ def _dictionary(instance: Any) -> Any:
         return None
 
 
+def _plainly(convert: types.FunctionType) -> types.FunctionType:
+    """A class's ``__array__`` as NumPy may call it, which takes no GradArray for an answer."""
+
+    @functools.wraps(convert)
+    def plainly(self: Any, *args: Any, **kwargs: Any) -> Any:
+        made = convert(self, *args, **kwargs)
+        return made.__array__() if type(made) is GradArray else made
+
+    return plainly  # type: ignore[return-value]
+
+
 def attributes_of(kind: type) -> Iterator[tuple[Any, Any, Any]]:
     """The attributes of a class, and of those written in it, to replace: as places."""
     for name, value in list(vars(kind).items()):
         if isinstance(value, type) and value.__qualname__ == f"{kind.__qualname__}.{name}":
             yield from attributes_of(value)
+        if name == "__array__" and type(value) is types.FunctionType:
+            yield functools.partial(setattr, kind, name), value, _plainly(value)
+            continue
         static = isinstance(value, staticmethod)
         new = replacement(value.__func__ if static else value)
         if new is None:

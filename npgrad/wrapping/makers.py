@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import collections
 import functools
+import inspect
 import itertools
+import types
 from typing import Any
 
 import numpy as np
@@ -110,6 +112,10 @@ def converted(function: Any, copies: bool) -> Maker:
                 kwargs.pop("subok", None)  # np.asarray, which copies no more, does not know it
                 return _converted(np.asarray if copies else function, stacked(a), args, kwargs)
             return constant(function(a, *args, **kwargs))
+        if type(getattr(kind, "__array__", None)) is types.FunctionType:  # of a wrapped class
+            given = inspect.unwrap(kind.__array__)(a)
+            if type(given) is GradArray:
+                return _converted(function, given, args, kwargs)
         made = function(a, *args, **kwargs)
         return constant(made) if copies or made is not a else made
 

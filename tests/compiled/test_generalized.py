@@ -84,3 +84,21 @@ def test_a_dynamic_one_into_a_plain_buffer():
 
     with pytest.raises(npgrad.errors.NpgradError):
         npgrad.grad(f)(X[0])
+
+
+@numba.guvectorize(["void(f8[:], f8[:], f8, f8[:])"], "(),(n),()->()")
+def shifted_sum(start, x, weight, out):
+    out[0] = start[0]  # an array of one, as its signature says; the weight is a number
+    for i in range(x.shape[0]):
+        out[0] += weight * x[i] ** 2
+
+
+def test_an_input_without_core_dimensions_is_what_its_signature_says():
+    x = np.array([[0.5, 1.0, 2.0], [1.5, -1.0, 0.3]])
+
+    def f(x):
+        return np.sum(np.array([2.0, 3.0]) * shifted_sum(x[:, 0], x, x[0, 1]))
+
+    expected = 2 * x * np.array([[2.0], [3.0]]) * x[0, 1] + np.array([[2.0, 0, 0], [3.0, 0, 0]])
+    expected[0, 1] += 2 * np.sum(x[0] ** 2) + 3 * np.sum(x[1] ** 2)
+    assert np.allclose(npgrad.grad(f)(x), expected, rtol=1e-14)

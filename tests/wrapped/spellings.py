@@ -110,7 +110,24 @@ def makes_text(x):
     return x[0] * x[1]
 
 
+class Cell:
+    """What NumPy takes for an array, and is none."""
+
+    def __init__(self, held):
+        self.held = np.asarray(held, float)
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array(self.held, dtype=dtype, copy=copy)
+
+
+def converts(x):
+    buffer = np.zeros(3)
+    buffer[:] = Cell(np.ones(3))
+    return np.sum(np.asarray(Cell(x)) ** 2 * np.array(Cell(x), ndmin=2)) + buffer @ x
+
+
 PROGRAMS = [
     dispatches, asks_for_an_array, partials, nested_classes, sequences, joined_by_name,
     lists_by_keyword, lists_to_ufuncs, lists_put, remainders, numbered, imports_numpy, makes_text,
+    converts,
 ]  # fmt: skip
