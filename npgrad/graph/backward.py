@@ -18,14 +18,15 @@ from typing import Any
 
 from . import backend, blocks, ownership
 from .conform import conform
-from .cotangents import TINY, Cotangents, owns, plain_of
+from .cotangents import Cotangents, owns, plain_of
 from .deferred import Deferred, evaluator, lazily, settle, settled
 from .memory import keep_freed
 from .node import Leaf, Node, position
 from .op import Op, verify
 from .order import free, freed
 from .questions import answer
-from .regions import GETITEM, is_basic
+from .regions import GETITEM
+from .small import TINY
 
 PATIENCE = 1 << 24  # entries between two looks: 128 MB of float64 (decision 0006 chose half)
 MANY = 20_000  # nodes between two looks
@@ -38,7 +39,9 @@ class Backward(Cotangents):
     """One reverse sweep."""
 
     masks = True  # whether a careful sweep would mask anything
-    entries = 0
+    entries = 0  # that this stretch made
+    most = 0  # ... and that one stretch made, at most
+    much = False  # whether any stretch so far made a large cotangent
     suspect = False
     array: Any = None  # hands a cotangent to `_leaf`, which counts who else refers to it
     current: Node | None = None  # the operation of a block that is being swept
@@ -52,16 +55,23 @@ class Backward(Cotangents):
             self.accumulate(node, g, False)
         there = backend.on_device(self.like)
         self.lazy = there and not self.record and evaluator() is not None
-        with backend.quiet(), backend.where_it_lives(self.like):
-            self._sweep(list(order), retain or self.record)
+        with backend.quiet():
             if there:
-                self._settle_leaves()
-                answer()
-        if self.entries > MUCH:
+                with backend.where_it_lives(self.like):
+                    self._sweep(list(order), retain or self.record)
+                    self._settle_leaves()
+                    answer()
+            else:
+                self._sweep(list(order), retain or self.record)
+        if self.most > MUCH:
             keep_freed()
 
     def _sweep(self, order: list[Node], retain: bool) -> None:
-        self.masks = any(node.op.masks for node in order)
+        self.masks = False
+        for node in reversed(order):
+            if node.op.masks:
+                self.masks = True
+                break
         stop = len(order)
         while stop:
             state = self._checkpoint()
@@ -81,16 +91,14 @@ class Backward(Cotangents):
 
     def _stretch(self, order: list[Node], stop: int, begin: int) -> int:
         """Sweep ``order[begin:stop]``, or the end of it; returns where the stretch begins."""
-        cotangents, owned, pending = self.cotangents, self.owned, self.cotangents.get
-        looked = self.looked
-        record = self.record
-        lazy = self.lazy
+        cotangents, owned = self.cotangents, self.owned
+        record, lazy = self.record, self.lazy
         simple = not (record or self.batch or self.active is not None or self.careful or lazy)
-        entries = 0
+        self.small = simple and not begin and not self.much
+        self.entries = 0
         # Whether there may be a cotangent that is worth sweeping by blocks.
-        large = self.entries > 0 or getattr(self.like, "size", 1) > blocks.LARGE
+        large = self.much or getattr(self.like, "size", 1) > blocks.LARGE
         node = order[stop - 1]
-        parent: Any
         try:
             for i in range(stop - 1, begin - 1, -1):
                 node = order[i]
@@ -102,100 +110,29 @@ class Backward(Cotangents):
                 kept = node.kept
                 if kept is None:
                     raise freed(node)
-                if large and simple and op.by_entry and blocks.fits(g, node):
-                    run = blocks.find(self, order, i, begin)
-                    if len(run) >= blocks.SHORTEST:
-                        entries += blocks.sweep(self, run, g)
+                dtype = node.dtype  # None of a node of several outputs
+                real = dtype is FLOAT or (dtype is not None and dtype.kind != "c")
+                if self.small:
+                    pull = op.pull
+                    if pull is not None and real and pull(node, g, kept, self):
                         continue
-                if simple:  # the everyday case, written out: a ufunc, or a function of arrays
-                    single = op.single
-                    if single is not None:
-                        dtype = node.dtype
-                        if dtype is FLOAT or dtype.kind != "c":
-                            parent = node.parents[0]
-                            if key in owned and op.reuse is not None:
-                                value = self._overwritten(op, g, kept)
-                            elif len(kept) == 1:  # *kept would take a tenth of a microsecond
-                                value = single(g, kept[0])
-                            else:
-                                value = single(g, *kept)
-                            try:
-                                if value.shape != parent.shape or value.dtype is not parent.dtype:
-                                    value = conform(value, parent)
-                                size = value.size
-                            except AttributeError:
-                                value, size = conform(value, parent), 1
-                            key = parent.id
-                            if size < TINY and key not in owned:
-                                have = pending(key)
-                                cotangents[key] = value if have is None else have + value
-                                continue
-                            ours = node.id in owned if value is g else owns(value, g)
-                            self.accumulate(parent, value, size >= TINY and ours)
-                            entries += size
-                            large = large or size > blocks.LARGE
-                            if entries > PATIENCE and not self.aliased and not begin:
-                                self.entries = entries
-                                return i
+                elif simple:
+                    large = large or self.entries > blocks.LARGE
+                    if large and op.by_entry and blocks.fits(g, node):
+                        run = blocks.find(self, order, i, begin)
+                        if len(run) >= blocks.SHORTEST:
+                            self.entries += blocks.sweep(self, run, g)
                             continue
-                    elif op.quick is not None and (
-                        node.dtype is FLOAT or (node.dtype is not None and node.dtype.kind != "c")
-                    ):
-                        quick = op.quick
-                        mine = op.overwrites and key in owned
-                        last = quick[-1] if op.reuse is not None and mine else None
-                        seen = key in looked
-                        if len(kept) > op.width:
-                            verify(node, kept)
-                        if mine and op.both is not None:
-                            quick = op.both(g, kept) or quick
-                        for back, parent in zip(quick, node.parents):  # noqa: B905
-                            if parent is None:
-                                continue
-                            if back is last:
-                                value = self._overwritten(op, g, kept)
-                            else:
-                                value = back(g, kept, parent)
-                                if value is None:
-                                    continue
-                            try:
-                                if value.shape != parent.shape or value.dtype is not parent.dtype:
-                                    value = conform(value, parent)
-                                size = value.size
-                            except AttributeError:
-                                value, size = conform(value, parent), 1
-                            key = parent.id
-                            if size < TINY and key not in owned:
-                                have = pending(key)
-                                cotangents[key] = value if have is None else have + value
-                            else:
-                                ours = mine if value is g else owns(value, g)
-                                self.accumulate(parent, value, size >= TINY and ours)
-                                entries += size
-                                large = large or size > blocks.LARGE
-                                if (
-                                    size > MUCH
-                                    and self.masks
-                                    and (size > 8 * g.size or (len(quick) > 1 and not op.risky))
-                                ):
-                                    self._look(key, value, None if seen else g, op, kept)
-                                    seen = True
+                    if op.quick is not None and real:
+                        self._pull_large(node, g, kept)
+                        if self.entries > PATIENCE and not self.aliased and not begin:
+                            return i
                         continue
-                    elif op is GETITEM and key not in self.aliased:
-                        parent, index = node.parents[0], kept[0]
-                        if type(index) is slice or is_basic(index):
-                            buffer = pending(parent.id)
-                            if buffer is None or parent.id not in owned or looked:
-                                buffer = self.buffer(parent)
-                            area = buffer[index]
-                            if type(area) is backend.NDARRAY or not backend.is_scalar(area):
-                                area += g
-                            else:
-                                buffer[index] = area + g
-                            continue
+                    if op is GETITEM and GETITEM.pull(node, g, kept, self):
+                        continue
                 if type(op) is Leaf:
                     self.array = g
-                    g = value = None
+                    g = None
                     self._leaf(node)
                     continue
                 if key in self.aliased:
@@ -211,10 +148,8 @@ class Backward(Cotangents):
                     g, kept = settled(g), settled(kept)
                 self.current_owned = key in owned
                 op.spread(self, node, tuple(g) if type(g) is list else g, kept)
-                entries += op.weight(g)
-                large = large or entries > blocks.LARGE
-                if (entries > PATIENCE or stop - i > MANY) and not self.aliased and not begin:
-                    self.entries = max(self.entries, entries)
+                self.entries += op.weight(g)
+                if (self.entries > PATIENCE or stop - i > MANY) and not self.aliased and not begin:
                     return i
         except Exception as error:
             node = self.current or node
@@ -224,8 +159,62 @@ class Backward(Cotangents):
                 + (f", recorded at {where}" if where else "")
             )
             raise
-        self.entries = max(self.entries, entries)
+        finally:
+            self.much = self.much or self.entries > 0
+            self.most = max(self.most, self.entries)
         return begin
+
+    def _pull_large(self, node: Node, g: Any, kept: tuple[Any, ...]) -> None:
+        """The everyday sweep of an operation, where a cotangent that is ours may be used again."""
+        op: Op = node.op
+        key = node.id
+        quick: Any = op.quick
+        mine = key in self.owned and (op.overwrites or len(quick) == 1)
+        last = quick[-1] if op.reuse is not None and mine else None
+        seen = key in self.looked
+        if len(kept) > op.width:
+            verify(node, kept)
+        if mine and op.both is not None:
+            quick = op.both(g, kept) or quick
+        for back, parent in zip(quick, node.parents):  # noqa: B905
+            if parent is None:
+                continue
+            value = self._overwritten(op, g, kept) if back is last else back(g, kept, parent)
+            if value is None:
+                continue
+            try:
+                if value.shape != parent.shape or value.dtype is not parent.dtype:
+                    value = conform(value, parent)
+            except AttributeError:
+                value = conform(value, parent)
+            seen = self.place(parent, value, g, op, kept, mine, seen)
+
+    def place(
+        self,
+        parent: Node,
+        value: Any,
+        g: Any,
+        op: Op,
+        kept: Any,
+        mine: bool = False,
+        seen: bool = False,
+    ) -> bool:
+        """Add a conforming `value`, which `op` made of `g`, and look at `g` if that is due.
+
+        `mine`: `g` is ours, and goes to `parent` alone if it is `value`. Returns whether `g` was
+        looked at; `seen` says whether it had been before.
+        """
+        size = value.size
+        if size < TINY:
+            self.accumulate(parent, value, False)
+            return seen
+        self.accumulate(parent, value, mine if value is g else owns(value, g))
+        self.entries += size
+        several = len(op.quick or ()) > 1 and not op.risky
+        if size > MUCH and self.masks and (size > 8 * g.size or several):
+            self._look(parent.id, value, None if seen else g, op, kept)
+            return True
+        return seen
 
     def _overwritten(self, op: Any, g: Any, kept: tuple[Any, ...]) -> Any:
         """The value of a rule that is one ufunc of g, in the memory of `g`, which is ours."""
@@ -311,7 +300,7 @@ class Backward(Cotangents):
             if parent is not None and self.wants(parent):
                 self.accumulate(parent, g, False)
         ours = node.id in self.owned or self.record
-        if not ours:
+        if not ours and not (self.small and type(g) is backend.NDARRAY):  # a copy costs less
             g = None
             ours = ownership.exclusive(self)
         g, self.array = self.array, None

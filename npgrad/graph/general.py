@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from ..errors import NoDerivative
@@ -15,8 +16,9 @@ from ..table import Rule, rule_parameters
 from . import backend
 from .array import GradArray, unwrap
 from .node import Node
-from .op import Op, adapter, lifted
+from .op import Op, adapter, lifted, verify
 from .products import without_zeros
+from .small import general_pull
 
 Plan = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], bool]
 
@@ -95,7 +97,9 @@ class General(Op):
             for name, i in place.items()
             if i not in self.arrays and i != self.sequence and name not in named
         )
-        self.quick = self.backs if self.sequence < 0 else None
+        if self.sequence < 0:
+            self.quick = self.backs
+            self.pull = partial(self._first_pull, where)
         plain = self.sequence < 0 and not self.view
         self.lone = plain and self.arrays == (0,)  # of one array
         self.pair: General | None = None  # what a call with two arrays and nothing else records
@@ -114,6 +118,11 @@ class General(Op):
             for i in range(count)
         )
         self.slot_at = tuple(STRICT if i in self.strict else s for i, s in enumerate(self.slot_at))
+
+    def _first_pull(self, places: dict[str, int], *given: Any) -> bool:
+        rules = [self.rule.vjps.get(name) for name in self.order]
+        self.pull = general_pull(rules, places, self.width, verify)
+        return self.pull(*given)  # type: ignore[no-any-return]
 
     def plan(self, mask: int) -> Plan | None:
         """What the everyday path keeps when the array slots in `mask` are recorded.

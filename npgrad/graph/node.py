@@ -51,7 +51,7 @@ class Leaf:
 
     __slots__ = ("given", "handle", "open", "own", "public")
     name = "leaf"
-    single = quick = None
+    quick = pull = None
     masks = by_entry = False
 
     def __init__(self, public: bool) -> None:

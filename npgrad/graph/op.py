@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from ..errors import OperandMutated
@@ -19,6 +20,7 @@ from .deferred import lazily
 from .deferring import masked
 from .node import Node, recorded_at
 from .questions import ask_later
+from .small import elementwise_pull
 
 Pull = Callable[[Any, tuple[Any, ...], Any], Any]
 
@@ -61,8 +63,8 @@ class Op(ABC):
     masks = False  # whether a careful sweep masks its rules
     puts_off = False  # whether it takes a cotangent that is not computed yet
     pointwise = False  # elementwise: on a device it is put off, and its rules are
-    single: Callable[..., Any] | None = None
-    quick: tuple[Pull | None, ...] | None = None
+    quick: tuple[Pull | None, ...] | None = None  # rules that the everyday sweep calls itself
+    pull: Any = None  # the everyday sweep of small arrays, see `small`
     reuse: tuple[Any, int] | None = None
     both: Callable[[Any, tuple[Any, ...]], tuple[Pull, ...] | None] | None = None
     overwrites = False
@@ -146,8 +148,7 @@ class Variant(Op):
     """An elementwise operation with a given set of inputs recorded.
 
     ``parents`` are those inputs alone, ``kept`` only what their rules name: no look at what is not
-    there. ``quick`` holds the rules of a variant of two, ``single`` the rule of a variant of one,
-    called as ``single(g, *kept)``; the sweep writes these two out.
+    there.
     """
 
     masks = True
@@ -177,21 +178,19 @@ class Variant(Op):
         where = {name: i for i, name in enumerate(wanted)}
         self.backs = tuple(adapter(f, where) for f in functions)  # type: ignore[arg-type]
         self.forwards = tuple(adapter(f, where) if f else None for f in forwards)
-        self.single = self.quick = None
         # (ufunc, place in kept) of the last recorded input, if its rule may overwrite g
         last = rule.in_place.get(names[recorded[-1]])
         self.reuse = (last[0], where[last[1]]) if last is not None else None
         if rule.both is not None and len(recorded) == base.nin == 2:
             self.both = _together(rule.both, where)
         self.overwrites = self.reuse is not None or self.both is not None
-        if len(recorded) == 1:
-            alone = functions[0]
-            assert alone is not None
-            if rule_parameters(alone) == tuple(wanted):
-                self.single = alone
-        if self.single is None and len(recorded) <= 2:
-            self.quick = self.backs
+        self.quick = self.backs
+        self.pull = partial(self._first_pull, functions, where)
         self.guarded = _Guarded(self)
+
+    def _first_pull(self, rules: Any, places: dict[str, int], *given: Any) -> bool:
+        self.pull = elementwise_pull(rules, places)
+        return self.pull(*given)  # type: ignore[no-any-return]
 
     def pack(self, values: Sequence[Any], result: Any) -> tuple[Any, ...]:
         """What to keep of the inputs and the output."""

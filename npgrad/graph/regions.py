@@ -90,6 +90,22 @@ class GetItem(Op):
         if parent is not None and (walk.active is None or parent.id in walk.active):
             walk.add_region(parent, kept[0], g)
 
+    def pull(self, node: Node, g: Any, kept: tuple[Any, ...], walk: Any) -> bool:
+        """The everyday sweep of a view; False, and nothing done, if it is not one."""
+        index = kept[0]
+        if node.id in walk.aliased or not (type(index) is slice or is_basic(index)):
+            return False
+        parent: Any = node.parents[0]
+        buffer = walk.cotangents.get(parent.id)
+        if buffer is None or parent.id not in walk.owned or walk.looked:
+            buffer = walk.buffer(parent)
+        area = buffer[index]
+        if type(area) is backend.NDARRAY or not backend.is_scalar(area):
+            area += g
+        else:
+            buffer[index] = area + g
+        return True
+
     def push(self, walk: Any, node: Node, tangents: list[Any], kept: tuple[Any, ...]) -> Any:
         return walk.take(tangents[0], kept[0])
 

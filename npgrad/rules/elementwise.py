@@ -33,7 +33,7 @@ from npgrad.graph.deferred import Deferred
 from npgrad.graph.deferring import named
 from npgrad.implementations import one_pass
 from npgrad.primitives import primitive
-from npgrad.table import elementwise, reverse
+from npgrad.table import elementwise, reverse, same
 
 FEW = 4096  # elements below which a fresh buffer costs less than to use one again
 LN2 = math.log(2.0)
@@ -46,8 +46,8 @@ def zero(g: Any) -> Any:
 
 
 # ------------------------------------------------------------------------------------ arithmetic
-elementwise(np.add, lambda g: g, lambda g: g)
-elementwise(np.subtract, lambda g: g, lambda g: -g)
+elementwise(np.add, same, same)
+elementwise(np.subtract, same, lambda g: -g)
 elementwise(
     np.multiply,
     lambda g, x2: g * x2,
@@ -85,7 +85,7 @@ elementwise(
     both=quotient,
 )
 elementwise(np.negative, lambda g: -g)
-elementwise(np.positive, lambda g: g)
+elementwise(np.positive, same)
 elementwise(np.square, lambda g, x: 2 * g * x, risky=True)
 elementwise(np.reciprocal, lambda g, y: -g * y * y, risky=True)
 elementwise(np.sqrt, lambda g, y: 0.5 * g / y, risky=True)
@@ -107,10 +107,10 @@ def scale_by_power(g: Any, x2: Any) -> Any:
     return np.ldexp(g, x2)
 
 
-elementwise(np.remainder, lambda g: g, remainder_divisor, risky=True)
-elementwise(np.fmod, lambda g: g, fmod_divisor, risky=True)
+elementwise(np.remainder, same, remainder_divisor, risky=True)
+elementwise(np.fmod, same, fmod_divisor, risky=True)
 elementwise(np.ldexp, scale_by_power, None)
-elementwise(np.nextafter, lambda g: g, zero)  # one unit in the last place further on
+elementwise(np.nextafter, same, zero)  # one unit in the last place further on
 
 
 # ---------------------------------------------------------------------------------------- powers

@@ -26,7 +26,7 @@ The table knows nothing of graphs or arrays; the graph compiles a `Rule` when it
 
 from __future__ import annotations
 
-from .rule import Rule, function_name, rule_parameters
+from .rule import Rule, function_name, rule_parameters, same
 from .words import (
     all_rules,
     bilinear,
@@ -66,6 +66,7 @@ __all__ = [
     "refused",
     "reverse",
     "rule_parameters",
+    "same",
     "ufunc_methods",
     "writes",
 ]
