@@ -49,7 +49,7 @@ def large(array: Array) -> bool:
 
 def one_pass(first: Array, *others: Array, operation: str = "slopes") -> Any:
     """The kernels of elementwise rules (or of `operation`) if they may take these, else None."""
-    if not large(first):
+    if type(first) is not np.ndarray or first.size < SMALL or not large(first):
         return None
     for array in others:
         if type(array) is not np.ndarray or array.dtype != first.dtype:

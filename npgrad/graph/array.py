@@ -23,8 +23,9 @@ from ..errors import GradientLost
 from . import backend
 from .deferred import LAZY
 from .modes import WRAPPED
-from .node import Leaf, Node, alive, recorded_at
+from .node import Leaf, Node, alive, next_id, recorded_at
 
+_new: Any = object.__new__
 _OWN = frozenset({"npgrad", "numpy", "numba", "functools"})  # they ask what is behind it
 
 # A frame -> the function of a library that asked for plain numbers, and what to write instead;
@@ -396,6 +397,20 @@ def handle_of(array: Any, node: Node | None) -> GradArray:
     handle = GradArray(array, node)
     if type(array) is not backend.NDARRAY and backend.on_device(array):
         handle._view = LAZY
+    return handle
+
+
+def made(
+    result: Any, op: Any, parents: tuple[Node | None, ...], kept: tuple[Any, ...], frame: Any
+) -> GradArray:
+    """The handle of an array or a NumPy scalar, with its node: no constructor is called."""
+    node = _new(Node)
+    node.id = next_id()
+    node.op, node.parents, node.kept = op, parents, kept
+    node.shape, node.dtype = result.shape, result.dtype
+    node.code, node.lasti = frame.f_code, frame.f_lasti
+    handle: GradArray = _new(GradArray)
+    handle._array, handle._node, handle._view = result, node, None
     return handle
 
 

@@ -240,14 +240,18 @@ def sum_rows(value: np.ndarray[Any, Any]) -> Array:
 
 
 def broadcast(value: Array, shape: Shape) -> Array:
-    """`value` repeated to `shape`: a view, or for a number and few elements a buffer."""
-    if type(value) in GENERIC:
+    """`value` repeated to `shape`: a view, or for few elements a buffer."""
+    number = type(value) in GENERIC
+    if number or type(value) is np.ndarray:
         size = 1
         for extent in shape:
             size *= extent
         if size <= FEW:  # a tenth of the cost of broadcast_to
             made = np.empty(shape, value.dtype)
-            made.fill(value)
+            if number:
+                made.fill(value)
+            else:
+                made[...] = value
             return made
     return np.broadcast_to(value, shape)
 

@@ -35,13 +35,17 @@ FLOAT = backend.FLOAT
 State = tuple[dict[int, Any], dict[int, tuple[Node, Any]]]  # cotangents in flight, leaves' so far
 
 
+def is_real(node: Node) -> bool:
+    """Whether the value of `node` is one real array: of several outputs the dtype is None."""
+    return node.dtype is not None and node.dtype.kind != "c"
+
+
 class Backward(Cotangents):
     """One reverse sweep."""
 
     masks = True  # whether a careful sweep would mask anything
     entries = 0  # that this stretch made
     most = 0  # ... and that one stretch made, at most
-    much = False  # whether any stretch so far made a large cotangent
     suspect = False
     array: Any = None  # hands a cotangent to `_leaf`, which counts who else refers to it
     current: Node | None = None  # the operation of a block that is being swept
@@ -94,10 +98,7 @@ class Backward(Cotangents):
         cotangents, owned = self.cotangents, self.owned
         record, lazy = self.record, self.lazy
         simple = not (record or self.batch or self.active is not None or self.careful or lazy)
-        self.small = simple and not begin and not self.much
         self.entries = 0
-        # Whether there may be a cotangent that is worth sweeping by blocks.
-        large = self.much or getattr(self.like, "size", 1) > blocks.LARGE
         node = order[stop - 1]
         try:
             for i in range(stop - 1, begin - 1, -1):
@@ -110,25 +111,19 @@ class Backward(Cotangents):
                 kept = node.kept
                 if kept is None:
                     raise freed(node)
-                dtype = node.dtype  # None of a node of several outputs
-                real = dtype is FLOAT or (dtype is not None and dtype.kind != "c")
-                if self.small:
-                    pull = op.pull
-                    if pull is not None and real and pull(node, g, kept, self):
-                        continue
-                elif simple:
-                    large = large or self.entries > blocks.LARGE
-                    if large and op.by_entry and blocks.fits(g, node):
+                if simple and (node.dtype is FLOAT or is_real(node)):
+                    if g.size < TINY or op is GETITEM:
+                        if op.pull is not None and op.pull(node, g, kept, self):
+                            continue
+                    elif op.by_entry and g.size > blocks.LARGE and blocks.fits(g, node):
                         run = blocks.find(self, order, i, begin)
                         if len(run) >= blocks.SHORTEST:
                             self.entries += blocks.sweep(self, run, g)
                             continue
-                    if op.quick is not None and real:
+                    if op.quick is not None:
                         self._pull_large(node, g, kept)
                         if self.entries > PATIENCE and not self.aliased and not begin:
                             return i
-                        continue
-                    if op is GETITEM and GETITEM.pull(node, g, kept, self):
                         continue
                 if type(op) is Leaf:
                     self.array = g
@@ -160,7 +155,6 @@ class Backward(Cotangents):
             )
             raise
         finally:
-            self.much = self.much or self.entries > 0
             self.most = max(self.most, self.entries)
         return begin
 
@@ -300,7 +294,8 @@ class Backward(Cotangents):
             if parent is not None and self.wants(parent):
                 self.accumulate(parent, g, False)
         ours = node.id in self.owned or self.record
-        if not ours and not (self.small and type(g) is backend.NDARRAY):  # a copy costs less
+        tiny = type(g) is backend.NDARRAY and g.size < TINY  # a copy costs less than to ask
+        if not ours and not tiny:
             g = None
             ours = ownership.exclusive(self)
         g, self.array = self.array, None

@@ -29,7 +29,6 @@ class Cotangents:
     count = 0  # extent of the batch axis
     careful = False
     lazy = False  # elementwise rules on a device are put off, see `deferred`
-    small = False  # an everyday sweep, and no cotangent was large so far, see `small`
     depth = 0  # of views of views whose regions are looked up
     current_owned = False
 
@@ -77,8 +76,6 @@ class Cotangents:
     def accumulate(self, node: Node, value: Any, fresh: bool) -> None:
         """Add a conforming `value`; `fresh` says that its buffer is ours."""
         key = node.id
-        if self.small and value.size >= TINY:
-            self.small = False
         old = self.cotangents.get(key)
         if old is not None and self.looked:
             self.looked.discard(key)
@@ -132,8 +129,6 @@ class Cotangents:
         if made is None:
             shape = (self.count, *node.shape) if self.batch else node.shape
             made = backend.zeros(self.like, shape, node.dtype)
-            if self.small and made.size >= TINY:
-                self.small = False
             if self.record:
                 made = handle_of(made, None)
             if have is not None:
@@ -178,8 +173,6 @@ class Cotangents:
     def hand_on(self, node: Node, buffer: Any) -> None:
         """Make `buffer` the cotangent of `node`, with what arrived there before added."""
         key = node.id
-        if self.small and buffer.size >= TINY:
-            self.small = False
         self.looked.discard(key)
         have = self.cotangents.get(key)
         if have is not None:

@@ -7,7 +7,6 @@ to spread and push.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -18,6 +17,7 @@ from .array import GradArray, unwrap
 from .node import Node
 from .op import Op, adapter, lifted, verify
 from .products import without_zeros
+from .signatures import binder, caller
 from .small import general_pull
 
 Plan = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], bool]
@@ -67,8 +67,8 @@ class General(Op):
         parameters = rule.signature.parameters
         self.names = tuple(parameters)
         self.defaults = tuple(p.default for p in parameters.values())
-        self.bind = _binder(self.name, rule.signature)
-        self.invoke = _caller(rule.signature)
+        self.bind = binder(self.name, rule.signature)
+        self.invoke = caller(rule.signature)
         count = len(self.names)
         self.width = count + 2
         place = {name: i for i, name in enumerate(self.names)}
@@ -100,19 +100,19 @@ class General(Op):
         if self.sequence < 0:
             self.quick = self.backs
             self.pull = partial(self._first_pull, where)
-        plain = self.sequence < 0 and not self.view
-        self.lone = plain and self.arrays == (0,)  # of one array
+        self.lone = self.sequence < 0 and self.arrays == (0,)  # of one array
         self.pair: General | None = None  # what a call with two arrays and nothing else records
         if rule.pair is not None:
             self.pair = General(rule.pair)
-        elif plain and self.arrays == (0, 1):
+        elif self.sequence < 0 and not self.view and self.arrays == (0, 1):
             self.pair = self
         self._keeps: dict[tuple[bool, ...], tuple[bool, ...]] = {}
-        self._plans: dict[int, Plan | None] = {}
+        self.plans: dict[int, Plan | None] = {}
         # NumPy's dispatcher is spared, or its whole Python wrapper where the rule says how.
         self.run = rule.run or getattr(rule.fun, "_implementation", rule.fun)
         self.template = [None if d is inspect.Parameter.empty else d for d in self.defaults]
         self.template += [None, None]
+        self.options = tuple(self.template[2:-2])  # of a pair: what a call with two arrays leaves
         self.slot_at = tuple(
             self.slot.get(i, SPECIAL if i in (self.out, self.sequence) else OPTION)
             for i in range(count)
@@ -131,7 +131,7 @@ class General(Op):
         is enough, and whether to keep the output; None where the everyday path does not apply.
         """
         try:
-            return self._plans[mask]
+            return self.plans[mask]
         except KeyError:
             pass
         recorded = tuple(bool(mask >> slot & 1) for slot in range(len(self.order)))
@@ -149,7 +149,7 @@ class General(Op):
                 tuple(zeros),
                 keep[-1],
             )
-        self._plans[mask] = plan
+        self.plans[mask] = plan
         return plan
 
     def keeps(self, recorded: tuple[bool, ...]) -> tuple[bool, ...]:
@@ -392,42 +392,5 @@ def item_of(node: Node, index: int, value: Any) -> Any:
     if not backend.is_inexact(dtype):
         return value
     count = node.shape[0]  # a node of several outputs counts them where others have their shape
-    return GradArray(
-        value, Node(ITEM, (node,), (index, count), shape, dtype, node.code, node.lasti)
-    )
-
-
-def _caller(signature: inspect.Signature) -> Callable[[Any, list[Any]], Any]:
-    """``(fun, values) -> fun(...)``, by keyword where the signature allows it."""
-    kinds = inspect.Parameter
-    words = [
-        f"v[{i}]" if p.kind is kinds.POSITIONAL_ONLY else f"{name}=v[{i}]"
-        for i, (name, p) in enumerate(signature.parameters.items())
-    ]
-    source = f"lambda fun, v: fun({', '.join(words)})"
-    return eval(compile(source, __file__, "eval"))  # type: ignore[no-any-return]
-
-
-def _binder(name: str, signature: inspect.Signature) -> Callable[..., list[Any]]:
-    """A function with `signature` that returns its arguments as a list, in order."""
-    space: dict[str, Any] = {}
-    parts: list[str] = []
-    previous = None
-    kinds = inspect.Parameter
-    for i, (key, parameter) in enumerate(signature.parameters.items()):
-        if previous is kinds.POSITIONAL_ONLY and parameter.kind is not kinds.POSITIONAL_ONLY:
-            parts.append("/")
-        if parameter.kind is kinds.KEYWORD_ONLY and previous is not kinds.KEYWORD_ONLY:
-            parts.append("*")
-        previous = parameter.kind
-        if parameter.default is kinds.empty:
-            parts.append(key)
-        else:
-            space[f"_d{i}"] = parameter.default
-            parts.append(f"{key}=_d{i}")
-    if previous is kinds.POSITIONAL_ONLY:
-        parts.append("/")
-    function = name.rpartition(".")[2]
-    names = ", ".join(signature.parameters)
-    exec(f"def {function}({', '.join(parts)}): return [{names}]", space)
-    return space[function]  # type: ignore[no-any-return]
+    item = Node(ITEM, (node,), (index, count), shape, dtype, node.code, node.lasti)
+    return GradArray(value, item)

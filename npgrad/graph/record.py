@@ -13,7 +13,7 @@ from typing import Any
 from .. import table
 from ..errors import NoDerivative
 from . import backend, modes, ownership
-from .array import GradArray, current, handle_of
+from .array import GradArray, current, handle_of, made
 from .deferred import LAZY
 from .every_case import general_slowly, several_handles
 from .general import OPTION, STRICT, General, Slots, Zeros
@@ -27,7 +27,7 @@ from .stale import found_equal
 from .views import link, region
 
 _MODE = modes.MODE.get
-NDARRAY = backend.NDARRAY
+FLOAT, GENERIC, NDARRAY = backend.FLOAT, backend.GENERIC, backend.NDARRAY
 
 
 def compiled(rule: table.Rule) -> Any:
@@ -147,19 +147,20 @@ def general(op: General, args: tuple[Any, ...], kwargs: dict[str, Any], frame: F
             values[i] = value
         else:
             return general_slowly(op, args, kwargs, frame)
-    plan = op.plan(mask)
+    plan = op.plans.get(mask) or op.plan(mask)
     if plan is None:
         return general_slowly(op, args, kwargs, frame)
     result = op.run(*plain, **kwargs)
-    several = False
+    several = isinstance(result, (tuple, list))
     base = None
-    try:
-        shape, dtype, base = result.shape, result.dtype, result.base
-    except AttributeError:
-        several = isinstance(result, (tuple, list))
-        shape, dtype = ((len(result),), None) if several else backend.describe(result)
-    if not several and dtype.kind not in "fc":
-        return result
+    shape: tuple[int, ...]
+    if several:
+        shape, dtype = (len(result),), None
+    else:
+        shape, dtype = backend.describe(result)
+        if dtype.kind not in "fc":
+            return result
+        base = getattr(result, "base", None)
     if base is not None and not op.view:
         for i in op.arrays:
             if ownership.is_view(result, values[i]):
@@ -194,62 +195,76 @@ def product(op: General, x1: Any, x2: Any, frame: FrameType) -> Any:
     """`general` for a function of two arrays and nothing else, such as matmul: half its time."""
     a, b, first, second = x1, x2, None, None
     if type(x1) is GradArray:
-        a, first = (x1._array, x1._node) if x1._view is None else current(x1)
+        if x1._view is not None:
+            x1._view.refresh(x1)
+        a, first = x1._array, x1._node
     if type(x2) is GradArray:
-        b, second = (x2._array, x2._node) if x2._view is None else current(x2)
+        if x2._view is not None:
+            x2._view.refresh(x2)
+        b, second = x2._array, x2._node
     pair, plan = op.pair, None
-    if type(a) is NDARRAY and type(b) is NDARRAY and pair is not None and _MODE() is None:
-        plan = pair.plan((first is not None) + 2 * (second is not None))
-    if pair is None or plan is None:
+    if pair is not None and type(a) is NDARRAY and type(b) is NDARRAY and _MODE() is None:
+        mask = (0 if first is None else 1) + (0 if second is None else 2)
+        plan = pair.plans.get(mask) or pair.plan(mask)
+    if pair is None or plan is None or plan[2]:
         return general(op, (x1, x2), {}, frame)
     result = pair.run(a, b)
-    try:
-        shape, dtype, base = result.shape, result.dtype, result.base
-    except AttributeError:
+    if type(result) is not NDARRAY and type(result) not in GENERIC:
         return general(op, (x1, x2), {}, frame)
-    if dtype.kind not in "fc" or plan[2]:
-        return general(op, (x1, x2), {}, frame)
-    if base is not None and (ownership.is_view(result, a) or ownership.is_view(result, b)):
+    dtype = result.dtype
+    if dtype is not FLOAT and dtype.kind not in "fc":
+        return result
+    if result.base is not None and (ownership.is_view(result, a) or ownership.is_view(result, b)):
         result = backend.snapshot(result)
-    values = pair.template[:]
-    guards: list[tuple[Any, int, bool]] = []
-    drop, guard = plan[0], plan[1]
-    if 0 not in drop:
-        values[0] = protect(a, guards) if 0 in guard else a
-    if 1 not in drop:
-        values[1] = protect(b, guards) if 1 in guard else b
-    if plan[3]:
-        values[-2] = result
-    if guards:
-        values.extend(guards)
-    node = Node(pair, (first, second), tuple(values), shape, dtype, frame.f_code, frame.f_lasti)
-    return GradArray(result, node)
+    drop, guard, _, keep = plan
+    if drop:
+        a = None if 0 in drop else a
+        b = None if 1 in drop else b
+    y = result if keep else None
+    if guard or pair.options:
+        guards: list[tuple[Any, int, bool]] = []
+        a = protect(a, guards) if 0 in guard else a
+        b = protect(b, guards) if 1 in guard else b
+        kept: tuple[Any, ...] = (a, b, *pair.options, y, None, *guards)
+    else:
+        kept = (a, b, y, None)
+    return made(result, pair, (first, second), kept, frame)
 
 
 def lone(op: General, x: Any, frame: FrameType) -> Any:
     """`general` for a call with one array and nothing else, such as ``np.sum(x)``."""
     if type(x) is not GradArray or x._view is LAZY or not op.lone or _MODE() is not None:
         return general(op, (x,), {}, frame)
-    array, parent = (x._array, x._node) if x._view is None else current(x)
-    plan = op.plan(1)
+    if x._view is None:
+        array, parent = x._array, x._node
+    else:
+        array, parent = region(x) if op.view else current(x)
+    plan = op.plans.get(1) or op.plan(1)
     if type(array) is not NDARRAY or parent is None or plan is None:
         return general(op, (x,), {}, frame)
     result = op.run(array)
-    try:
-        shape, dtype, base = result.shape, result.dtype, result.base
-    except AttributeError:
+    if type(result) is not NDARRAY and type(result) not in GENERIC:
+        op.lone = False  # of several outputs
         return general(op, (x,), {}, frame)
-    if dtype.kind not in "fc":
+    dtype = result.dtype
+    if dtype is not FLOAT and dtype.kind not in "fc":
         return result
-    if base is not None and ownership.is_view(result, array):
+    shares = result is array or (result.base is not None and ownership.is_view(result, array))
+    if shares and not op.view:
         result = backend.snapshot(result)
     values = op.template[:]
     if 0 not in plan[0]:
         values[0] = array
     if plan[3]:
         values[-2] = result
-    node = Node(op, (parent,), tuple(values), shape, dtype, frame.f_code, frame.f_lasti)
-    return GradArray(result, node)
+    kept = tuple(values)
+    handle = made(result, op, (parent,), kept, frame)
+    if shares and op.view:
+        if kept[0] is not None:
+            values[0] = None
+            kept = tuple(values)
+        link(handle, x, op, kept)
+    return handle
 
 
 def _joined(op: General, args: tuple[Any, ...], kwargs: dict[str, Any], frame: FrameType) -> Any:

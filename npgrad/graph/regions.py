@@ -12,9 +12,9 @@ from types import FrameType
 from typing import Any
 
 from . import backend, modes
-from .array import GradArray, current, handle_of, storage, unwrap
+from .array import GradArray, current, handle_of, made, storage, unwrap
 from .conform import cast, expand, unbroadcast
-from .deferred import settle_handle
+from .deferred import LAZY, settle_handle
 from .keeping import parameter
 from .listeners import note
 from .node import Leaf, Node
@@ -24,6 +24,7 @@ from .results import assign
 from .views import link, region, replace, view_of, write
 
 _MODE = modes.MODE.get
+NDARRAY = backend.NDARRAY
 ALL = (Ellipsis,)
 
 
@@ -90,27 +91,32 @@ class GetItem(Op):
         if parent is not None and (walk.active is None or parent.id in walk.active):
             walk.add_region(parent, kept[0], g)
 
-    def pull(self, node: Node, g: Any, kept: tuple[Any, ...], walk: Any) -> bool:
-        """The everyday sweep of a view; False, and nothing done, if it is not one."""
-        index = kept[0]
-        if node.id in walk.aliased or not (type(index) is slice or is_basic(index)):
-            return False
-        parent: Any = node.parents[0]
-        buffer = walk.cotangents.get(parent.id)
-        if buffer is None or parent.id not in walk.owned or walk.looked:
-            buffer = walk.buffer(parent)
-        area = buffer[index]
-        if type(area) is backend.NDARRAY or not backend.is_scalar(area):
-            area += g
-        else:
-            buffer[index] = area + g
-        return True
-
     def push(self, walk: Any, node: Node, tangents: list[Any], kept: tuple[Any, ...]) -> Any:
         return walk.take(tangents[0], kept[0])
 
 
+def pull_view(node: Node, g: Any, kept: tuple[Any, ...], walk: Any) -> bool:
+    """The everyday sweep of a view; False, and nothing done, if it is not one."""
+    index = kept[0]
+    kind = type(index)
+    if kind is not int and kind is not slice and not is_basic(index):
+        return False
+    if walk.aliased and node.id in walk.aliased:
+        return False
+    parent: Any = node.parents[0]
+    buffer = walk.cotangents.get(parent.id)
+    if type(buffer) is not NDARRAY or parent.id not in walk.owned or walk.looked:
+        buffer = walk.buffer(parent)
+    area = buffer[index]
+    if type(area) is NDARRAY or not backend.is_scalar(area):
+        area += g
+    else:
+        buffer[index] = area + g
+    return True
+
+
 GETITEM = GetItem()
+GETITEM.pull = pull_view
 
 
 def getitem(handle: GradArray, index: Any, frame: FrameType) -> Any:
@@ -125,27 +131,20 @@ def getitem(handle: GradArray, index: Any, frame: FrameType) -> Any:
         array, node = region(handle)
     result = array[index]
     kept = (index,)
-    if node is not None:
-        mode = _MODE()
-        if mode is not None and not mode.recording:
-            node = None
-        else:
-            node = Node(
-                GETITEM,
-                (node,),
-                kept,
-                result.shape,
-                result.dtype,
-                frame.f_code,
-                frame.f_lasti,
-            )
-            if mode is not None:
-                note(node, result)
-    made = handle_of(result, node)
-    whole = type(result) is backend.NDARRAY or not backend.is_scalar(result)
-    if whole and (simple or is_basic(index)) and not backend.is_scalar(array):
-        link(made, handle, GETITEM, kept)
-    return made
+    mode = _MODE()
+    if node is None or (mode is not None and not mode.recording):
+        part = handle_of(result, None)
+    else:
+        part = made(result, GETITEM, (node,), kept, frame)
+        if mode is not None:
+            note(part._node, result)  # type: ignore[arg-type]
+    if type(result) in backend.GENERIC:
+        return part
+    if type(result) is not backend.NDARRAY and backend.on_device(result):
+        part._view = LAZY
+    if (simple or is_basic(index)) and not backend.is_scalar(array):
+        link(part, handle, GETITEM, kept)
+    return part
 
 
 class Write(Op):

@@ -3,7 +3,7 @@
 A rule of ten numbers takes less time than Python needs to look up what to call and to ask what came
 out. So ``pull(node, g, kept, walk)`` of an operation calls its rules and puts what they make into
 the cotangents in flight; it answers False, having done nothing, where the long way must be taken.
-It is for the everyday sweep of plain real arrays. `Backward` uses it until a cotangent is large.
+It is for the everyday sweep of plain real arrays, and a cotangent of less than `TINY` entries.
 """
 
 from __future__ import annotations
@@ -27,11 +27,14 @@ have = cotangents.get(key)
 cotangents[key] = value if have is None else have + value
 """
 
-# An elementwise rule gives what has the shape and dtype of g, unless its input was broadcast or of
-# another dtype: then it has to conform. It makes nothing large.
+# An elementwise rule is linear in g, so what it gives has the shape of g, and is not large; where
+# its input was broadcast it has to be summed. The dtype may be another (a number was promoted).
 _ELEMENTWISE = """
 value = {rule}
-if {parent}.shape != shape or {parent}.dtype is not dtype:
+try:
+    if {parent}.shape != shape or value.dtype is not {parent}.dtype:
+        value = conform(value, {parent})
+except AttributeError:
     value = conform(value, {parent})
 key = {parent}.id
 """
@@ -73,7 +76,7 @@ def _called(i: int, rule: Any, places: dict[str, int]) -> str:
 def _made(text: str, rules: Sequence[Any], **names: Any) -> Pull:
     space = {f"rule{i}": rule for i, rule in enumerate(rules)}
     space.update(names, conform=conform, TINY=TINY)
-    exec(text, space)
+    exec(compile(text, __file__, "exec"), space)
     return space["pull"]  # type: ignore[no-any-return]
 
 
@@ -83,7 +86,7 @@ def elementwise_pull(rules: Sequence[Any], places: dict[str, int]) -> Pull:
     text = _HEAD.format(parents=", ".join(parents))
     taken = " or ".join(f"{parent}.id in owned" for parent in parents)
     text += f"    if owned and ({taken}):\n        return False\n"
-    text += "    shape, dtype = node.shape, node.dtype\n"
+    text += "    shape = node.shape\n"
     for i, (parent, rule) in enumerate(zip(parents, rules, strict=True)):
         text += _indented(_ELEMENTWISE.format(parent=parent, rule=_called(i, rule, places)) + _PUT)
     return _made(text + "    return True\n", rules)

@@ -30,6 +30,8 @@ from .array import GradArray, storage
 from .deferred import LAZY, lazily, settle_handle
 from .node import Leaf, Node, recorded_at
 
+_new: Any = object.__new__
+
 
 class Root:
     """Memory that several handles may see."""
@@ -157,9 +159,12 @@ def view_of(handle: GradArray) -> View:
 
 def link(result: GradArray, source: GradArray, op: Any, kept: tuple[Any, ...]) -> None:
     """Make `result`, whose array is a view of `source`'s, a handle of the same root."""
-    parent = view_of(source)
+    parent = source._view
+    if parent is None or parent is LAZY:
+        parent = view_of(source)
     root = parent.root
-    result._view = View(root, parent, op, kept)
+    result._view = view = _new(View)  # written out, as a node is in `written_out`
+    view.root, view.parent, view.op, view.kept, view.version = root, parent, op, kept, root.version
     if root.version:
         result._array = lend(root, result._array)
 

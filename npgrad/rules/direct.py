@@ -1,4 +1,4 @@
-"""Reductions of plain arrays without the Python around them in NumPy: the same C loop, same bits.
+"""Functions of plain arrays without the Python around them in NumPy: the same C loop, same bits.
 
 ``np.sum(x)`` of ten numbers takes 1.6 us, of which ``np.add.reduce`` 0.6; a recording calls them so
 often that it shows. Anything but an axis goes to NumPy's own function.
@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from npgrad.rules import extreme, product, reduction
+from npgrad.rules import extreme, product, reduction, shape
 from npgrad.table import computed_by
 
-DECIDED_IN = (extreme, product, reduction)  # loaded first: what they decide is computed here
+DECIDED_IN = (extreme, product, reduction, shape)  # loaded first: what they decide is computed here
 
 SAME_SUM = frozenset({np.dtype(np.float32), np.dtype(np.float64)})  # summed in their own dtype
 
@@ -42,6 +42,14 @@ def mean(a: Any, axis: Any = None, *args: Any, **kwargs: Any) -> Any:
     return np.divide(total, count, out=total)
 
 
+def transpose(a: Any, axes: Any = None) -> Any:
+    """``np.transpose``: the method of an array."""
+    if type(a) is np.ndarray:
+        return a.transpose(axes)
+    return np.transpose._implementation(a, axes)  # type: ignore[attr-defined]
+
+
+computed_by(np.transpose, transpose)
 computed_by(np.sum, reducer(np.add, np.sum))
 computed_by(np.prod, reducer(np.multiply, np.prod))
 computed_by(np.max, reducer(np.maximum, np.max))

@@ -66,7 +66,7 @@ def divisor(g: Any, x2: Any, y: Any, shape: Any) -> Any:
             if rows and type(g) is np.ndarray:
                 return np.vecdot(g, y)[..., None] / -x2
             return unbroadcast(g * y, shape, batch) / -x2
-    kernels = one_pass(g, y, x2)
+    kernels = one_pass(g, y, x2) if getattr(y, "size", 0) > FEW else None
     return -g * y / x2 if kernels is None else kernels.divisor(g, y, x2)
 
 
@@ -86,7 +86,7 @@ elementwise(
 )
 elementwise(np.negative, lambda g: -g)
 elementwise(np.positive, same)
-elementwise(np.square, lambda g, x: 2 * g * x, risky=True)
+elementwise(np.square, lambda g, x: (g + g) * x, risky=True)  # 2 * g takes longer where g is small
 elementwise(np.reciprocal, lambda g, y: -g * y * y, risky=True)
 elementwise(np.sqrt, lambda g, y: 0.5 * g / y, risky=True)
 elementwise(np.cbrt, lambda g, y: g / (3 * y * y), risky=True)
@@ -158,7 +158,9 @@ def integer_power(x: Any, n: int) -> Any:
 
 def power_base(g: Any, x1: Any, x2: Any) -> Any:
     """The derivative n x**(n-1); of x**0 it is 0 at x = 0 too, which makes all orders right."""
-    n = plain_number(x2)
+    n = x2 if type(x2) is int else plain_number(x2)
+    if n == 2:
+        return (g + g) * x1
     if n is None:
         # 0 * 0**-1 would be NaN. The exponent is changed at x = n = 0 only: elsewhere the
         # derivative in n of what stands here matters (it is 1/x at n = 0).
@@ -170,8 +172,6 @@ def power_base(g: Any, x1: Any, x2: Any) -> Any:
             np.multiply(exponent, x2, out=exponent)
             return np.multiply(exponent, g, out=exponent)
         return np.power(x1, exponent) * x2 * g
-    if n == 2:
-        return 2 * g * x1
     if n == 1:
         return g
     if n == 0:
@@ -273,16 +273,22 @@ elementwise(
 # --------------------------------------------------------------------------------- trigonometric
 def sine_change(g: Any, x: Any) -> Any:
     """The product g cos(x), by a kernel for large float64, which NumPy takes to libm one by one."""
-    kernels = one_pass(g, x) if getattr(x, "dtype", None) == np.float64 else None
-    made = None if kernels is None else kernels.times_cos(g, x)
-    return g * np.cos(x) if made is None else made
+    if getattr(x, "size", 0) > FEW and x.dtype == np.float64:
+        kernels = one_pass(g, x)
+        made = None if kernels is None else kernels.times_cos(g, x)
+        if made is not None:
+            return made
+    return g * np.cos(x)
 
 
 def cosine_change(g: Any, x: Any) -> Any:
     """-g sin(x), likewise."""
-    kernels = one_pass(g, x) if getattr(x, "dtype", None) == np.float64 else None
-    made = None if kernels is None else kernels.times_minus_sin(g, x)
-    return -(np.sin(x) * g) if made is None else made
+    if getattr(x, "size", 0) > FEW and x.dtype == np.float64:
+        kernels = one_pass(g, x)
+        made = None if kernels is None else kernels.times_minus_sin(g, x)
+        if made is not None:
+            return made
+    return -(np.sin(x) * g)
 
 
 elementwise(np.sin, sine_change, risky=True)
@@ -418,7 +424,17 @@ def arccosh_change(g: Any, x: Any, y: Any, dtype: Any) -> Any:
 
 elementwise(np.sinh, lambda g, x: g * np.cosh(x), risky=True)
 elementwise(np.cosh, lambda g, x: g * np.sinh(x), risky=True)
-elementwise(np.tanh, lambda g, x: tanh_change(*level(g, x)), risky=True)
+
+
+def tanh_rule(g: Any, x: Any) -> Any:
+    """See `tanh_change`; a few plain numbers without its dispatch."""
+    if type(x) is np.ndarray and type(g) is np.ndarray and x.size < FEW:
+        slope = np.cosh(x)
+        return g / slope / slope
+    return tanh_change(*level(g, x))
+
+
+elementwise(np.tanh, tanh_rule, risky=True)
 elementwise(np.arcsinh, arcsinh_change, risky=True)
 elementwise(np.arccosh, arccosh_change, risky=True)
 elementwise(np.arctanh, lambda g, x: g / ((1 - x) * (1 + x)), risky=True)

@@ -24,6 +24,7 @@ from npgrad.table import Rule, composed, of_two, reverse
 Array = Any
 Shape = tuple[int, ...]
 
+FEW = 4096  # entries up to which the call counts
 UFUNC_KEYWORDS = "casting='same_kind', order='K', dtype=None, subok=True, signature=None"
 IGNORED = ("casting", "order", "dtype", "subok", "signature")
 
@@ -39,10 +40,21 @@ def conj(g: Array) -> Array:
 
 
 # ---------------------------------------------------------------------------------------- matmul
+def product(left: Array, right: Array) -> Array:
+    """``left @ right``; of few numbers by the shorter way to the same BLAS.
+
+    For matrices of 4 x 4 `dot` takes 0.31 us and `matmul`, a ufunc with a signature, 0.67.
+    """
+    if type(left) is not np.ndarray or type(right) is not np.ndarray:
+        return matmul(left, right)
+    few = left.size < FEW and left.ndim <= 2 >= right.ndim
+    return left.dot(right) if few else left @ right
+
+
 def matmul_left(g: Array, x2: Array, shape: Shape) -> Array:
     """Cotangent of the left factor, of `shape`: g times x2 transposed."""
     if x2.ndim == 2:
-        return g @ x2.T if type(g) is np.ndarray else matmul(g, x2.T)
+        return product(g, x2.T)
     if x2.ndim == 1:
         return g * x2 if g.ndim == 0 else g[..., None] * x2
     right = x2.swapaxes(-1, -2)
@@ -57,14 +69,14 @@ def matmul_left(g: Array, x2: Array, shape: Shape) -> Array:
 def matmul_right(g: Array, x1: Array, shape: Shape) -> Array:
     """Cotangent of the right factor, of `shape`: x1 transposed times g."""
     if x1.ndim == 2 and len(shape) == 2:
-        return x1.T @ g if type(g) is np.ndarray else matmul(x1.T, g)
+        return product(x1.T, g)
     if x1.ndim == 1:
         if len(shape) == 1:
             return g * x1 if g.ndim == 0 else g[..., None] * x1
         return x1[:, None] * g[..., None, :]
     if len(shape) == 1:
         if x1.ndim == 2:
-            return matmul(g, x1)
+            return product(g, x1) if x1.size < FEW else matmul(g, x1)
         if g.ndim == x1.ndim - 1:
             return g.reshape(-1) @ x1.reshape(g.size, shape[0])
         return (g[..., None, :] @ x1)[..., 0, :]

@@ -10,11 +10,13 @@ A nan version is the plain function with ``where=`` not nan; one rule serves bot
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from npgrad.graph import backend
 from npgrad.rules.reduced import (
     axes_of,
     extent,
@@ -38,6 +40,8 @@ NoValue = np._NoValue
 # ------------------------------------------------------------------------------------------ sum
 def sum_transpose(g: Any, shape: Any, axis: Any, keepdims: Any, where: Any) -> Any:
     """The cotangent of every element that was added is `g`."""
+    if axis is None and where is NoValue and keepdims is NoValue and not g.ndim:
+        return backend.broadcast(g, shape)
     g = spread(g, shape, axis, keepdims)
     return np.where(where, g, 0) if selecting(where) else g
 
@@ -76,6 +80,8 @@ reverse(
 # ----------------------------------------------------------------------------------------- mean
 def mean_transpose(g: Any, shape: Any, axis: Any, keepdims: Any, where: Any) -> Any:
     """`g` over the number of elements that were averaged."""
+    if axis is None and where is NoValue and keepdims is NoValue and not g.ndim:
+        return backend.broadcast(over(g, math.prod(shape)), shape)
     if not selecting(where):
         return spread(over(g, extent(shape, axis)), shape, axis, keepdims)
     chosen = np.broadcast_to(where, shape)
