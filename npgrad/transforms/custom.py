@@ -30,8 +30,8 @@ from .calls import (
     name_argument,
     parts_of,
 )
-from .remembered import TRIES
 from .trees import is_single
+from .trials import Trials
 from .user_rules import JvpRule, Maker, Rules, unwrapped
 
 SIGNATURE = inspect.signature(lambda arrays, record: None)
@@ -128,12 +128,12 @@ class Primitive:
         are the arguments (positions, or names of keywords) that a gradient is wanted for. A None
         among the cotangents: no gradient of that argument.
         """
-        self.rules.joint_vjp, self.rules.tries = maker, TRIES
+        self.rules.joint_vjp, self.rules.trials = maker, Trials()
         return self
 
     def defjvp_argnums(self, rule: Callable[..., Any]) -> Primitive:
         """Give one forward rule: ``rule(argnums, tangents, ans, args, kwargs) -> tangent``."""
-        self.rules.joint_jvp, self.rules.tries = rule, TRIES
+        self.rules.joint_jvp, self.rules.trials = rule, Trials()
         return self
 
     def _declare(self, into: dict[Key, Any], rules: Any, argnums: Any, by_name: Any) -> None:
@@ -149,7 +149,7 @@ class Primitive:
             if rule is not None and not callable(rule):
                 raise TypeError(f"npgrad: a rule is a function or None, not {rule!r}")
             into[self.rules.key(key)] = rule
-        self.rules.tries = TRIES
+        self.rules.trials = Trials()
 
     # -- calling --------------------------------------------------------------------------------
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

@@ -140,7 +140,7 @@ def root(
 
     solved.defvjp_argnums(maker)
     solved.defjvp_argnums(forward)
-    solved.rules.tries = 0  # they use the arguments alone; a solver is not run to see it
+    solved.rules.trials.memory = 0  # they use the arguments alone; a solver is not run to see it
     return solved
 
 

@@ -29,8 +29,8 @@ from .calls import (
     zeros_like,
 )
 from .grad import vjp
-from .remembered import TRIES, can_remember, uses_last_call
 from .trees import is_single
+from .trials import Trials
 
 Maker = Callable[..., Callable[[Any], Any] | None]
 JvpRule = Callable[..., Any]
@@ -57,7 +57,7 @@ class Rules:
         self.joint_vjp: Callable[..., Any] | None = None
         self.joint_jvp: Callable[..., Any] | None = None
         self.calls = 0
-        self.tries = TRIES  # how often it may be tried whether the rules use the last call
+        self.trials = Trials()
         self._positions = _positions(fun)
         self._most = _most(fun)
 
@@ -126,38 +126,18 @@ class Rules:
         """The recorded arguments, in order."""
         return list(dict.fromkeys(record.owners[index] for index in record.recorded))
 
-    def _try_memory(self, which: str, rule: Any, arrays: Any, record: Call, y: Any) -> None:
-        """RuleError if a rule uses what the function remembers of its last call: `remembered`.
-
-        Looked for where it would give a wrong gradient: in a derivative of a derivative, or once
-        the function was called again.
-        """
-        again = record.number != self.calls
-        if not self.tries or not (
-            again or any(type(arrays[i]) is GradArray for i in record.recorded)
-        ):
-            return
-        rules = (*self.vjps.values(), *self.jvps.values(), self.joint_vjp, self.joint_jvp)
-        if not can_remember(rules):
-            self.tries = 0
-            return
-        like = y if which == "reverse" else list(arrays)
-        found = uses_last_call(rule, self.fun, arrays, record, like, y)
-        if found:
-            raise RuleError(
-                f"npgrad: the {which} rule of {self.name} gave another result for the same "
-                "arguments once the function had been called with others: it uses what the "
-                "function remembers of its last call. A rule is called in the backward pass, after "
-                "other calls perhaps, and a derivative of it does not see how what is remembered "
-                "depends on the arguments. Compute it in the rule, from ans and the arguments."
-            )
-        self.tries = 0 if found is False else self.tries - 1
+    def given(self) -> list[Any]:
+        """Every rule."""
+        return [*self.vjps.values(), *self.jvps.values(), self.joint_vjp, self.joint_jvp]
 
     def pull(self, g: Any, arrays: Any, record: Call, y: Any) -> list[Any]:
         """The cotangent of every array, None where there is none: the graph's VJP."""
         try:
-            if self.tries:
-                unwrapped(self._try_memory, "reverse", self._pulled, arrays, record, y)
+            rule, trials = self._pulled, self.trials
+            if trials.memory:
+                unwrapped(trials.refuse_memory, self, "reverse", rule, arrays, record, y)
+            if isinstance(y, tuple) and len(trials.outputs) < len(y):
+                unwrapped(trials.refuse_lost_output, self, rule, g, arrays, record, y)
             found: list[Any] = unwrapped(self._pulled, g, arrays, record, y)
         except GradientLost as error:
             raise self._not_recorded("reverse", error) from error
@@ -169,8 +149,10 @@ class Rules:
     def push(self, g: Any, arrays: Any, record: Call, y: Any) -> Any:
         """The tangent of the output: the graph's JVP."""
         try:
-            if self.tries:
-                unwrapped(self._try_memory, "forward", self._pushed, arrays, record, y)
+            if self.trials.memory:
+                unwrapped(
+                    self.trials.refuse_memory, self, "forward", self._pushed, arrays, record, y
+                )
             return unwrapped(self._pushed, g, arrays, record, y)
         except GradientLost as error:
             raise self._not_recorded("forward", error) from error

@@ -1,4 +1,4 @@
-"""A rule that uses what its function remembers of its last call is refused where that is wrong."""
+"""Rules that use what their function remembers, or ignore an output, are refused where wrong."""
 
 from __future__ import annotations
 
@@ -243,3 +243,80 @@ def test_it_is_tried_once():
     for _ in range(3):
         npgrad.grad(lambda x: np.sum(p(p(x))))(X)
     assert calls == 7  # six, and one with other numbers
+
+
+# -- outputs that a rule ignores -------------------------------------------------------------------
+def with_slope():
+    """The slope is an output, to be used in the rule; its own derivative is not in the rule."""
+    p = npgrad.primitive(lambda x: (x**3, 3 * x**2))
+    return p.defvjp(lambda ans, x: lambda g: g[0] * ans[1])
+
+
+def test_an_output_that_was_used_is_not_ignored():
+    p = with_slope()
+    np.testing.assert_allclose(npgrad.grad(lambda x: np.sum(p(x)[0]))(X), 3 * X**2)
+    lost = r"made zeros of the cotangent of ans\[1\]"
+    for call in (
+        lambda: npgrad.grad(lambda x: np.sum(with_slope()(x)[1]))(X),
+        lambda: npgrad.jacfwd(lambda x: with_slope()(x)[1])(X),
+        lambda: npgrad.hessian(lambda x: np.sum(with_slope()(x)[0]))(X),
+        lambda: npgrad.hvp(lambda x: np.sum(with_slope()(x)[0]), X, X),
+        lambda: npgrad.grad(npgrad.grad(lambda x: with_slope()(x)[0]))(np.float32(0.5)),
+    ):
+        with pytest.raises(RuleError, match=lost):
+            call()
+    for _ in range(2):  # once refused it is not forgotten
+        with pytest.raises(RuleError, match=lost):
+            npgrad.grad(lambda x: np.sum(p(x)[1]))(X)
+
+
+def test_by_name_in_a_dict_and_beside_a_used_one():
+    p = npgrad.primitive(lambda x: {"y": np.sin(x), "steps": 3, "norm": np.sum(x * x)})
+    p.defvjp(lambda ans, x: lambda g: g["y"] * np.cos(x))
+    f = lambda x: np.sum(p(x)["y"]) * p(x)["norm"]
+    with pytest.raises(RuleError, match=r"ans\['norm'\]"):
+        npgrad.grad(f)(X)
+    constant = lambda x: np.sum(p(x)["y"]) * npgrad.value(p(x)["norm"])
+    np.testing.assert_allclose(npgrad.grad(constant)(X), np.cos(X) * np.sum(X * X))
+
+
+STEPS = {
+    "an output of its own": (lambda x: (x**2, 0 * x + 5.0), lambda ans, x: lambda g: 2 * x * g[0]),
+    "a count as a float": (
+        lambda x: (x**2, np.floor(10 * x)),
+        lambda ans, x: lambda g: 2 * x * g[0],
+    ),
+    "both": (lambda x: (x**2, 2 * x), lambda ans, x: lambda g: 2 * x * g[0] + 2 * g[1]),
+    "random": (
+        lambda x: (x**2, np.random.default_rng().normal(size=3)),
+        lambda ans, x: lambda g: 2 * x * g[0],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_outputs_without_a_derivative_pass(name):
+    fun, maker = STEPS[name]
+    p = npgrad.primitive(fun).defvjp(maker)
+    got = npgrad.grad(lambda x: np.sum(p(x)[0]) + 0.0 * np.sum(p(x)[1]))(X)
+    np.testing.assert_allclose(got, 2 * X)
+
+
+def test_an_output_is_tried_once():
+    calls = []
+
+    def fun(x):
+        calls.append(1)
+        return x**2, 2 * x
+
+    rules = []
+
+    def maker(ans, x):
+        rules.append(1)
+        return lambda g: 2 * x * g[0] + 2 * g[1]
+
+    p = npgrad.primitive(fun).defvjp(maker)
+    p.rules.trials.memory = 0
+    for _ in range(3):
+        npgrad.grad(lambda x: np.sum(p(x)[0]) + np.sum(p(x)[1]))(X)
+    assert len(calls) == 6 and len(rules) == 6 + 2  # the rule of each output alone, once
