@@ -13,7 +13,8 @@ import numpy as np
 import scipy.integrate as original
 
 from ._declare import array_of, is_recorded, stand_in
-from ._ode import odeint, solve_ivp
+from ._ivp import solve_ivp
+from ._ode import odeint
 from ._quad import quad
 
 Array = Any

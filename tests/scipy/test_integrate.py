@@ -87,33 +87,6 @@ def test_odeint_with_time_first_and_a_closure():
     assert npgrad.grad(f)(0.5) == pytest.approx(-np.exp(-0.5), rel=1e-7)
 
 
-@pytest.mark.parametrize("method", ["RK23", "RK45", "DOP853"])
-@pytest.mark.parametrize("t_eval", [None, np.array([0.0, 0.3, 0.35, 1.0, 2.0])])
-def test_solve_ivp(method, t_eval):
-    keywords = {"method": method, "t_eval": t_eval, "rtol": 1e-8, "atol": 1e-10}
-    swing = lambda t, y, w: np.stack([y[1], -w * w * y[0]])
-    f = lambda y0, w: ours.solve_ivp(swing, (0.0, 2.0), y0, args=(w,), **keywords).y
-    point = (np.array([1.0, 0.0]), np.float64(1.5))
-    value, pull = npgrad.vjp(f, *point)
-    plain = theirs.solve_ivp(swing, (0.0, 2.0), point[0], args=(1.5,), **keywords)
-    np.testing.assert_allclose(value, plain.y, rtol=1e-7, atol=1e-8)
-    t = plain.t
-    weight = np.zeros_like(plain.y)
-    weight[0] = 1
-    gradient = pull(weight)  # y = cos(w t)
-    assert gradient[1] == pytest.approx(np.sum(-t * np.sin(1.5 * t)), rel=1e-5)
-    assert gradient[0][0] == pytest.approx(np.sum(np.cos(1.5 * t)), rel=1e-5)
-    assert gradient[0][1] == pytest.approx(np.sum(np.sin(1.5 * t)) / 1.5, rel=1e-5)
-
-
-def test_solve_ivp_backwards_and_what_it_refuses():
-    f = lambda k, **more: ours.solve_ivp(lambda t, y: -k * y, (1.0, 0.0), [1.0], **more).y[0, -1]
-    assert npgrad.grad(lambda k: f(k, rtol=1e-8))(0.5) == pytest.approx(np.exp(0.5), rel=1e-5)
-    for more in ({"method": "BDF"}, {"dense_output": True}):
-        with pytest.raises(npgrad.errors.NoDerivative, match="solve_ivp"):
-            npgrad.grad(lambda k, more=more: f(k, **more))(0.5)
-
-
 def test_positions_are_scipys():
     for name in ("quad", "odeint", "solve_ivp", "trapezoid", "simpson"):
         assert [*inspect.signature(getattr(ours, name)).parameters] == [
@@ -138,19 +111,3 @@ def test_positions_are_scipys():
     assert abs(npgrad.grad(g)(2.0) - (3 * np.exp(-2.0) - 1) / 4) < 1e-12
     with pytest.raises(npgrad.errors.NoDerivative, match="complex_func"):
         npgrad.grad(lambda c: ours.quad(lambda x: c * x, 0, 1, complex_func=True)[0])(2.0)
-
-
-REFUSED = {
-    "dense_output": ({"dense_output": True}, "t_eval"),
-    "events": ({"events": lambda t, y: y[0]}, r"implicit\.root"),
-    "vectorized": ({"vectorized": True}, "do not need"),
-    "implicit": ({"method": "Radau"}, "use RK45, RK23 or DOP853"),
-}
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_what_solve_ivp_refuses_it_says_what_to_do_about(name):
-    more, remedy = REFUSED[name]
-    f = lambda y0: ours.solve_ivp(lambda t, y: -y, (0.0, 1.0), y0, **more).y[0, -1]
-    with pytest.raises(npgrad.errors.NoDerivative, match=remedy):
-        npgrad.grad(f)(np.array([2.0]))
