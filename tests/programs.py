@@ -35,6 +35,17 @@ UNARY = (
     "2.0 - {a}",
     "abs({a}) * {a}",
     "np.logaddexp(0.0, {a})",
+    "np.sinc({a})",
+    "np.arcsinh({a}) * np.expm1(0.3 * {a})",
+    "np.select([{a} > 0.3, {a} < -0.3], [{a} ** 2, -{a}], 0.5 * {a})",
+    "np.interp({a}, [-1.0, 0.0, 1.0], [0.3, -0.2, 0.5])",
+    "np.real(np.exp(1j * {a}))",
+    "np.abs({a} + 0.5j) * np.angle({a} + 1.5j)",
+    "np.remainder({a}, 0.7)",
+    "np.polyval([0.2, -0.5, 1.0], {a})",
+    "np.piecewise({a}, [{a} > 0.1], [np.sin, lambda t: 0.5 * t])",
+    "np.where({a} > 0, np.log(np.maximum({a}, 0.0)) * {a}, 0.0)",
+    "np.nan_to_num({a}) * np.cbrt(2.0 + {a} * {a})",
 )
 BINARY = (
     "{a} + {b}",
@@ -48,6 +59,11 @@ BINARY = (
     "np.arctan2({a}, 1.5 + {b} * {b})",
     "np.logaddexp({a}, {b})",
     "(1.2 + np.tanh({a})) ** {b}",
+    "np.divide({a}, 2.0 + np.sin({b}))",
+    "np.interp({a}, [-1.0, 1.0], [0.0, 1.0]) * {b}",
+    "np.fmin({a}, {b}) - np.copysign({a}, {b})",
+    "np.float_power(1.1 + np.abs({a}), {b})",
+    "np.select([{a} > {b}], [{a} * {b}], 0.1)",
 )
 SHAPED = (  # an array of at least one axis in, any shape out
     "np.cumsum({a}, axis={axis}) * 0.4",
@@ -66,6 +82,22 @@ SHAPED = (  # an array of at least one axis in, any shape out
     "np.array_split({a}, 2, axis={axis})[0]",
     "{a}.copy()",
     "np.multiply.outer({a}, np.array([0.5, -1.0]))",
+    "np.partition({a}, 0, axis={axis})",
+    "np.real(np.fft.fft({a}, axis={axis})) * 0.3",
+    "np.fft.irfft(np.fft.rfft({a}, axis={axis}) * (0.5 - 0.2j), n=4, axis={axis})",
+    "np.take_along_axis({a}, np.argsort({a}, axis={axis}), {axis})",
+    "np.insert({a}, 0, 0.4, axis={axis})",
+    "np.append({a}, np.cos({a}), axis={axis})",
+    "np.tile({a}, 2)",
+    "np.maximum.accumulate({a}, axis={axis})",
+    "np.logaddexp.accumulate({a}, axis={axis})",
+    "np.add.reduceat({a}, [0, 0], axis={axis})",
+    "np.lib.stride_tricks.sliding_window_view({a}, 1, axis={axis})",
+    "np.apply_along_axis(lambda row: row * row[0], {axis}, {a})",
+    "np.broadcast_to({a}, (2, *np.shape({a})))",
+    "np.percentile({a}, [20.0, 70.0], axis={axis})",
+    "np.trapezoid({a}, axis={axis})",
+    "np.nancumsum({a}, axis={axis}) * 0.3",
 )
 REDUCTIONS = (
     "np.sum({a}, axis={axis}, keepdims={keep}) * 0.3",
@@ -78,6 +110,15 @@ REDUCTIONS = (
     "{a}.mean(axis={axis}, keepdims={keep})",
     "np.linalg.norm(0.1 + {a}, axis={axis}, keepdims={keep})",
     "np.median({a}, axis={axis}, keepdims={keep})",
+    "np.std({a} * np.arange(1.0, 2.0 + np.shape({a})[-1])[1:], axis={axis}, keepdims={keep})",
+    "np.nanmean({a}, axis={axis}, keepdims={keep})",
+    "np.ptp({a}, axis={axis}, keepdims={keep})",
+    "np.average({a}, axis={axis}, weights=np.exp({a}), keepdims={keep})",
+    "np.quantile({a}, 0.3, axis={axis}, keepdims={keep})",
+    "np.logaddexp.reduce({a}, axis={axis}, keepdims={keep})",
+    "np.sum({a}, axis={axis}, keepdims={keep}, where={a} > 0.0)",
+    "np.max({a}, axis={axis}, keepdims={keep}, initial=0.2)",
+    "np.multiply.reduce(np.sin({a}), axis={axis}, keepdims={keep})",
 )
 VIEWS = (
     "{a}.T",
@@ -91,6 +132,12 @@ VIEWS = (
     "{a}[-1:]",
     "np.atleast_2d({a})",
     "{a}.swapaxes(0, -1)",
+    "np.expand_dims({a}, -1)",
+    "np.diagonal(np.atleast_2d({a}))",
+    "np.flip({a})",
+    "np.squeeze({a})",
+    "{a}[..., 0]",
+    "{a}.real",
 )
 INDICES = (
     "0",
@@ -104,6 +151,10 @@ INDICES = (
     ":-1",
     "..., 0",
     "..., ::2",
+    "None, ..., -1",
+    "..., [0, -1, 0]",
+    "[[0, -1], [-1, -1]]",
+    "[0], ...",
 )
 
 
@@ -180,9 +231,11 @@ class Writer:
 
     def buffer(self) -> str | None:
         """A variable that can be written into: an array, as opposed to a scalar."""
-        fit = [
-            n for n in self.names if isinstance(self.space[n], np.ndarray) and self.space[n].ndim
-        ]
+        fit = []
+        for n in self.names:
+            value = self.space[n]
+            if isinstance(value, np.ndarray) and value.ndim and value.flags.writeable:
+                fit.append(n)
         return self.choice(fit) if fit else None
 
     def partner(self, shape: tuple[int, ...], into: bool = False) -> str:
@@ -315,6 +368,15 @@ class Writer:
                     else f"np.multiply({a}, 0.5 * {value}, out={a})",
                     f"np.copyto({a}, 0.5 * {value}, where={a} > 0.0)",
                     f"np.add({a}, {value}, out={a}, where={a} < 0.1)",
+                    f"np.multiply.at({a}, [0, -1, 0], 1.0 + 0.3 * np.tanh({row}))",
+                    f"np.maximum.at({a}, [0, -1, 0], {row})",
+                    f"np.putmask({a}, {a} > 0.2, 0.5 * {value})",
+                    f"np.put({a}, [0, -1, 0], np.sum({value}) * 0.1)",
+                    f"{a}.flat[[0, -1, 0]] = np.ravel({a})[[-1, 0, -1]] * 0.5",
+                    f"{a}.T[...] = 0.5 * np.transpose({a})",
+                    f"{a}.sort()",
+                    f"np.cumsum(0.4 * {a}, axis=-1, out={a})",
+                    f"np.clip({a}, -0.5, 0.8, out={a})",
                 ]
             )
         )
@@ -324,6 +386,7 @@ class Writer:
         if a is None:
             return
         v = self.fresh()
+        r, m = f"np.ravel({a})[:4]", min(4, int(np.size(self.space[a])))
         self.emit(
             f"{v} = "
             + self.choice(
@@ -334,6 +397,14 @@ class Writer:
                     f"np.dot({a}, np.ones({self.shape(a)[-1]}) * 0.3)",
                     f"np.outer({a}, np.array([0.3, -0.2]))",
                     f"np.tensordot({a}, {a}, {len(self.shape(a))}) * 0.1",
+                    f"np.linalg.solve(np.eye({m}) * 4.0 + np.outer(np.tanh({r}), {r}), {r})",
+                    f"np.linalg.inv(np.eye({m}) * 4.0 + np.outer(np.tanh({r}), {r}))",
+                    f"np.linalg.det(np.eye({m}) * 2.0 + np.outer(np.tanh({r}), np.sin({r})))",
+                    f"np.linalg.cholesky(np.eye({m}) * 2.0 + np.outer({r}, {r}))",
+                    f"np.kron(np.tanh({a}), np.array([0.5, -0.2]))",
+                    f"np.convolve({r}, np.array([0.5, 0.3, -0.1]), mode='same')",
+                    f"np.cross(np.resize({r}, 3), np.array([0.5, 0.3, -0.1]))",
+                    f"np.cov({r}, np.sin({r}), ddof=0)",
                 ]
                 if len(self.shape(a)) <= 2
                 else [f"np.einsum('...ij,...kj->...ik', {a}, {a}) * 0.2"]
@@ -366,6 +437,11 @@ class Writer:
                     f"{v} = 0.0\nfor row in {a}:\n    {v} = {v} * 0.5 + np.tanh(row)",
                     f"{v} = {a} * 1.0\n"
                     f"for i in range(1, {n}):\n    {v}[i] += 0.5 * {v}[i - 1] ** 2",
+                    f"rows = []\nfor row in {a}:\n    rows.append(np.tanh(row) * 0.5)\n"
+                    f"{v} = np.stack(rows + rows[:1])",
+                    f"{v} = {a} * 1.0\ni = 0\nwhile np.sum({v} ** 2) > 0.3 and i < 5:\n"
+                    f"    {v} *= 0.7\n    i += 1",
+                    f"{v} = sum([np.sum(np.sin(row)) * 0.3 for row in {a}], 0.0)",
                 ]
             ),
             v,
