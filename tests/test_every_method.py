@@ -286,6 +286,34 @@ def test_at_of_two_arguments(name: str) -> None:
     check(f"{name}.at", changed(lambda y, b: ufunc.at(y, [0, 2, 0], b)), args)
 
 
+ELEMENTS = np.array([[0, 1, 2], [1, 2, 0]])
+INDICES = {
+    "an open grid": (np.arange(4)[:, None], np.arange(3)),
+    "a number and a row": (0, np.arange(3)),
+    "a slice and a row": (slice(0, 2), np.array([0, 2, 2])),
+    "a slice": slice(1, 3),
+    "lists": ([0, 1, 0], [1, 1, 1]),
+    "an ellipsis": (..., 0),
+    "a new axis": (None, 0),
+    "a mask": np.array([[True, False, False]] * 4),
+    "a mask and a number": (np.array([True, False, True, False]), 1),
+    "a number": 2,
+    "a matrix": np.array([[0, 1], [1, 0]]),
+    "finite elements": (ELEMENTS[:, :, None], ELEMENTS[:, None, :]),
+    "nothing": (np.zeros((0, 1), int), np.arange(3)),
+}
+
+
+@pytest.mark.parametrize("name", ["add", "subtract", "multiply", "maximum"])
+@pytest.mark.parametrize("kind", INDICES)
+def test_at_takes_every_index(kind: str, name: str) -> None:
+    """The second argument of ``at`` is an index, with all that an index may be."""
+    index = INDICES[kind]
+    make = uniform(0.6, 1.9, (4, 3), np.ones((4, 3))[index].shape)
+    check(f"{name}.at {kind}", changed(lambda y, b: FLOATS[name].at(y, index, b)), make)
+    check(f"sin.at {kind}", changed(lambda y: np.sin.at(y, index)), uniform(0.6, 1.9, (4, 3)))
+
+
 @pytest.mark.parametrize("method", ["reduce", "accumulate", "reduceat", "outer"])
 @pytest.mark.parametrize("name", BINARY)
 def test_method_of_a_ufunc(name: str, method: str) -> None:

@@ -88,7 +88,8 @@ def _any_ufunc(
     """`array_ufunc` for every case."""
     values: list[Any] = []
     parents: list[Any] = []
-    for value in inputs:
+    operands = inputs if method != "at" else (inputs[0], *inputs[2:])  # the second is an index
+    for value in operands:
         value = operand(value)
         if value is NotImplemented:
             return NotImplemented

@@ -119,13 +119,17 @@ def coefficients(p: Any) -> Array:
     return cut if cut.size else np.zeros_like(p, shape=1)
 
 
-def polymul(a1: Any, a2: Any) -> Array:
-    """``np.polymul``."""
-    return np.convolve(coefficients(a1), coefficients(a2))
+def polymul(a1: Any, a2: Any) -> Any:
+    """``np.polymul``, which makes a polynomial if it is given one."""
+    made = np.convolve(coefficients(a1), coefficients(a2))
+    return np.poly1d(made) if isinstance(a1, np.poly1d) or isinstance(a2, np.poly1d) else made
 
 
-def polydiv(u: Any, v: Any) -> tuple[Array, Array]:
+def polydiv(u: Any, v: Any) -> tuple[Any, Any]:
     """``np.polydiv``: long division; the length of the remainder is read from its values."""
+    if isinstance(u, np.poly1d) or isinstance(v, np.poly1d):
+        quotient, rest = polydiv(coefficients(u), coefficients(v))
+        return np.poly1d(quotient), np.poly1d(rest)
     u, v = np.atleast_1d(as_array(u)) + 0.0, np.atleast_1d(as_array(v)) + 0.0
     dtype = (u[0] + v[0]).dtype
     m, n = len(u) - 1, len(v) - 1

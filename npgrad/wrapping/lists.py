@@ -1,4 +1,4 @@
-"""Lists of recorded numbers, which NumPy's functions take for arrays."""
+"""Lists of recorded numbers, and ``np.poly1d``: what NumPy's functions take for arrays."""
 
 from __future__ import annotations
 
@@ -80,6 +80,42 @@ def joined(function: Any) -> Maker:
     return call
 
 
+# Of a polynomial, NumPy gives a polynomial back, but for its values and its roots.
+_OF_POLYNOMIALS = "polyadd polysub polymul polydiv polyder polyint polyval roots"
+
+
+def of_polynomials(function: Any) -> Maker:
+    """A function of coefficients, which a ``np.poly1d`` of recorded ones stands for as well.
+
+    NumPy's protocols do not know that class, and its own ``__array__`` would convert them.
+    """
+    usual = listed(function)
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        count = 1 if function is np.polyval else 2  # polyval gives a polynomial of a polynomial
+        given = (*args[:count], *kwargs.values())
+        if not (ACTIVE.get() and any(map(recorded_polynomial, given))):
+            return usual(*args, **kwargs)
+        args = (*map(_coefficients, args[:count]), *args[count:])
+        made = usual(*args, **{k: a if k == "x" else _coefficients(a) for k, a in kwargs.items()})
+        if function in (np.polyval, np.roots):
+            return made
+        return tuple(map(np.poly1d, made)) if type(made) is tuple else np.poly1d(made)
+
+    return call
+
+
+def recorded_polynomial(a: Any) -> bool:
+    """Whether `a` is a polynomial with recorded coefficients."""
+    held: Any = a.coeffs if isinstance(a, np.poly1d) else None
+    return type(held) is GradArray
+
+
+def _coefficients(a: Any) -> Any:
+    return a.coeffs if isinstance(a, np.poly1d) else a
+
+
 def _listed() -> dict[int, Maker]:
     found = {id(getattr(np, name)): listed(getattr(np, name)) for name in _TAKE_LISTS.split()}
     found.update({id(getattr(np, name)): joined(getattr(np, name)) for name in _JOIN.split()})
@@ -90,4 +126,7 @@ def _listed() -> dict[int, Maker]:
     return found
 
 
-LISTED = _listed()
+POLYNOMIALS = {
+    id(getattr(np, name)): of_polynomials(getattr(np, name)) for name in _OF_POLYNOMIALS.split()
+}
+LISTED = {key: call for key, call in _listed().items() if key not in POLYNOMIALS}

@@ -26,7 +26,7 @@ from npgrad.graph.views import region
 from npgrad.methods import adopted
 from npgrad.rules import creation
 from npgrad.wrapping.elements import Vectorize, frompyfunc
-from npgrad.wrapping.lists import Maker, constant, vector
+from npgrad.wrapping.lists import Maker, constant, recorded_polynomial, vector
 
 MISSING = object()
 SEQUENCES = (list, tuple, collections.deque, collections.UserList)  # with named tuples
@@ -112,6 +112,8 @@ def converted(function: Any, copies: bool) -> Maker:
                 kwargs.pop("subok", None)  # np.asarray, which copies no more, does not know it
                 return _converted(np.asarray if copies else function, stacked(a), args, kwargs)
             return constant(function(a, *args, **kwargs))
+        if recorded_polynomial(a):
+            return _converted(function, a.coeffs, args, kwargs)
         if type(getattr(kind, "__array__", None)) is types.FunctionType:  # of a wrapped class
             given = inspect.unwrap(kind.__array__)(a)
             if type(given) is GradArray:

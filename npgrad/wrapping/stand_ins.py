@@ -17,7 +17,7 @@ import numpy as np
 
 from npgrad.wrapping.builtin_names import CONTAINERS, NUMPY_TYPES
 from npgrad.wrapping.elements import vectorized
-from npgrad.wrapping.lists import LISTED
+from npgrad.wrapping.lists import LISTED, POLYNOMIALS
 from npgrad.wrapping.makers import MAKERS
 from npgrad.wrapping.masked import masked_names
 from npgrad.wrapping.mathematics import CMATH, MATH
@@ -60,7 +60,8 @@ def _numpy() -> dict[int, Any]:
             name: LISTED[id(value)] for name, value in vars(module).items() if id(value) in LISTED
         }
         found[id(module)] = _standing_for(module, names)
-    names = {name: LISTED[id(value)] for name, value in vars(np).items() if id(value) in LISTED}
+    calls = {**LISTED, **POLYNOMIALS}
+    names = {name: calls[id(value)] for name, value in vars(np).items() if id(value) in calls}
     names.update(MAKERS, linalg=found[id(np.linalg)], fft=found[id(np.fft)])
     for name, value in vars(np).items():
         if id(value) in NUMPY_TYPES:
@@ -82,11 +83,11 @@ def _numpy() -> dict[int, Any]:
     found[id(collections.abc)] = _standing_for(collections.abc, containers)
     found.update(CONTAINERS)
     _originals.update({id(new): new.original for new in CONTAINERS.values()})
-    found.update(LISTED)
+    found.update(calls)
     found.update({id(getattr(np, name)): maker for name, maker in MAKERS.items()})
     _originals.update({id(MATH): math, id(CMATH): cmath})
     _originals.update({id(maker): getattr(np, name) for name, maker in MAKERS.items()})
-    _originals.update({id(call): inspect.unwrap(call) for call in LISTED.values()})
+    _originals.update({id(call): inspect.unwrap(call) for call in calls.values()})
     return found
 
 
