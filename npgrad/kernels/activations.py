@@ -17,7 +17,6 @@ from npgrad.kernels._threads import spread
 from npgrad.kernels.activation_references import (
     GELU_A,
     GELU_B,
-    ROOT_HALF,
     TWO_OVER_ROOT_PI,
     erf_grad_reference,
     erf_reference,
@@ -37,11 +36,11 @@ from npgrad.kernels.activation_references import (
     softplus_reference,
 )
 from npgrad.kernels.vector_math import erf as _erf
+from npgrad.kernels.vector_math import exp_negative as _exp
 from npgrad.kernels.vector_math import log1p as _log1p
-from npgrad.kernels.vector_quick import erf_quick as _erf_quick
-from npgrad.kernels.vector_quick import exp_quick as _exp
-from npgrad.kernels.vector_quick import gelu_erf_slope as _gelu_erf_slope
-from npgrad.kernels.vector_quick import sigmoid_quick as _sigmoid
+from npgrad.kernels.vector_math import sigmoid as _sigmoid
+from npgrad.kernels.vector_normal import gelu_erf as _gelu_erf_value
+from npgrad.kernels.vector_normal import gelu_erf_slope as _gelu_erf_slope
 
 __all__ = [
     "erf",
@@ -180,12 +179,8 @@ def _erf_grad(start, stop, g, x, out):  # type: ignore[no-untyped-def]
 @_fast
 def _gelu_erf(start, stop, x, y):  # type: ignore[no-untyped-def]
     x, y = x[start:stop], y[start:stop]
-    one = x.dtype.type(1)
-    half = x.dtype.type(0.5)
-    root = x.dtype.type(ROOT_HALF)
     for i in range(x.size):
-        v = x[i]
-        y[i] = half * v * (one + _erf_quick(v * root))
+        y[i] = _gelu_erf_value(x[i])
 
 
 @_fast

@@ -8,7 +8,7 @@ from npgrad.kernels._arrays import Array, matrix, usable
 from npgrad.kernels._compile import njit
 from npgrad.kernels._threads import spread
 from npgrad.kernels.softmax import largest
-from npgrad.kernels.vector_math import exp, log
+from npgrad.kernels.vector_math import exp_negative, log
 
 __all__ = [
     "log_softmax",
@@ -69,7 +69,7 @@ def _logsumexp(start, stop, x, shift, y):  # type: ignore[no-untyped-def]
         top = top if abs(top) < np.inf else zero
         total = zero
         for j in range(n):
-            total += exp(row[j] - top)
+            total += exp_negative(row[j] - top)
         shift[i] = top
         y[i] = log(total)
 
@@ -87,7 +87,7 @@ def _log_softmax(start, stop, x, y):  # type: ignore[no-untyped-def]
         for j in range(n):
             shifted = row[j] - top
             out[j] = shifted
-            total += exp(shifted)
+            total += exp_negative(shifted)
         last = log(total)
         for j in range(n):
             out[j] -= last
@@ -104,7 +104,7 @@ def _log_softmax_grad(start, stop, g, y, out):  # type: ignore[no-untyped-def]
         for j in range(n):
             total += gi[j]
         for j in range(n):
-            row[j] = gi[j] - exp(yi[j]) * total
+            row[j] = gi[j] - exp_negative(yi[j]) * total
 
 
 @njit(fastmath={"contract", "nsz"})
@@ -116,7 +116,7 @@ def _logsumexp_grad(start, stop, g, x, y, out):  # type: ignore[no-untyped-def]
         scale = g[i]
         shift = y[i]
         for j in range(x.shape[1]):
-            to[j] = scale * exp(row[j] - shift)
+            to[j] = scale * exp_negative(row[j] - shift)
 
 
 def logsumexp(x: Array) -> Array:

@@ -4,10 +4,10 @@ Numba calls libm for each of these, one number at a time. The functions here are
 selections only, so that LLVM turns the loop they are called from into vector instructions: inside a
 fused loop the exponential of a million float32 takes 0.33 ms (NumPy's own, AVX-512: 0.5 ms).
 They are called from kernels (``exp(x)`` picks the body for x's type), not from Python. The bodies
-of sin and cos stand in ``vector_trig.py``.
+of sin and cos stand in ``vector_trig.py``, those of the exponentials in ``vector_exp.py``.
 
 Every one is within 2 ulp over its whole range, subnormals, signed zeros, infinities and NaN
-included (``tests/kernels/test_vector_math.py``); those of ``vector_quick.py`` are nearly.
+included (``tests/kernels/test_vector_math.py``).
 Polynomials are minimax fits made for this file by the Remez exchange in 60 digits; a comment gives
 each one's error before rounding.
 
@@ -23,12 +23,34 @@ from __future__ import annotations
 import numpy as np
 
 from npgrad.kernels._compile import by_type, njit
+from npgrad.kernels.vector_exp import (
+    LN2_HIGH32,
+    LN2_HIGH64,
+    LN2_LOW32,
+    LN2_LOW64,
+    ROUND32,
+    ROUND64,
+    ROUND_BITS32,
+    ROUND_BITS64,
+    exp,
+    exp_negative,
+    exp_negative32,
+    exp_negative64,
+    expm1,
+    expm1_32,
+    expm1_64,
+    f32,
+    f64,
+    i32,
+    i64,
+)
 from npgrad.kernels.vector_trig import cos, sin
 
 __all__ = [
     "cos",
     "erf",
     "exp",
+    "exp_negative",
     "expm1",
     "log",
     "log1p",
@@ -37,34 +59,14 @@ __all__ = [
     "tanh",
 ]
 
-f32, f64, i32, i64 = np.float32, np.float64, np.int32, np.int64
-
 INF32, INF64 = f32(np.inf), f64(np.inf)
 NAN32, NAN64 = f32(np.nan), f64(np.nan)
-ROUND32, ROUND64 = f32(1.5 * 2.0**23), f64(1.5 * 2.0**52)
-ROUND_BITS32, ROUND_BITS64 = i32(ROUND32.view(i32)), i64(ROUND64.view(i64))
-LOG2E32, LOG2E64 = f32(1.4426950408889634), f64(1.4426950408889634)
-LN2_HIGH32, LN2_LOW32 = f32(0.693115234375), f32(3.1946183e-05)
-LN2_HIGH64, LN2_LOW64 = f64(0.6931471803691238), f64(1.9082149292705877e-10)
 ROOT_HALF_BITS32 = i32(f32(np.sqrt(0.5)).view(i32))
 ROOT_HALF_BITS64 = i64(f64(np.sqrt(0.5)).view(i64))
 SIGN32, SIGN64 = i32(-(2**31)), i64(-(2**63))
 
-# forceinline: a call that LLVM does not inline keeps the caller's loop from becoming vector code
-_contract = njit(fastmath={"contract"}, forceinline=True)  # fused multiply-add where there is one
+_contract = njit(fastmath={"contract"}, forceinline=True)  # as in ``vector_exp.py``
 _exact = njit(forceinline=True)  # nothing may be fused or reordered
-
-
-@_contract
-def _power_of_two32(n):  # type: ignore[no-untyped-def]
-    """2**n for -126 <= n <= 127."""
-    return i32((n + 127) << 23).view(f32)
-
-
-@_contract
-def _power_of_two64(n):  # type: ignore[no-untyped-def]
-    """2**n for -1022 <= n <= 1023."""
-    return i64((n + 1023) << 52).view(f64)
 
 
 @_exact
@@ -77,100 +79,6 @@ def _with_sign32(y, x):  # type: ignore[no-untyped-def]
 def _with_sign64(y, x):  # type: ignore[no-untyped-def]
     """A y >= 0 with the sign of x, that of a zero included."""
     return i64(f64(y).view(i64) | (f64(x).view(i64) & SIGN64)).view(f64)
-
-
-# -- exp and expm1: x = k ln 2 + r, expm1(r) = r + r**2 Q(r) on |r| <= ln(2)/2 -----------------
-
-
-@_contract
-def _tail32(r):  # type: ignore[no-untyped-def]
-    """expm1(r) - r; Q to 2**-23.9."""
-    q = f32(0.001394121558405459)
-    q = q * r + f32(0.008363237304498863)
-    q = q * r + f32(0.04166637361049652)
-    q = q * r + f32(0.16666576266288757)
-    q = q * r + f32(0.5)
-    return r * r * q
-
-
-@_contract
-def _tail64(r):  # type: ignore[no-untyped-def]
-    """expm1(r) - r; Q to 2**-53.1."""
-    q = 2.5110154340462048e-08
-    q = q * r + 2.762020367160025e-07
-    q = q * r + 2.7557242059340425e-06
-    q = q * r + 2.4801521052860206e-05
-    q = q * r + 0.00019841269886836392
-    q = q * r + 0.0013888888917370848
-    q = q * r + 0.008333333333322127
-    q = q * r + 0.04166666666662381
-    q = q * r + 0.16666666666666674
-    q = q * r + 0.5
-    return r * r * q
-
-
-@_contract
-def exp32(x):  # type: ignore[no-untyped-def]
-    """e**x. The scale 2**k is applied in two halves, so that subnormal results are right."""
-    x = f32(89.0) if x > f32(89.0) else x
-    x = f32(-104.0) if x < f32(-104.0) else x
-    t = x * LOG2E32 + ROUND32
-    n = i32(f32(t).view(i32) - ROUND_BITS32)
-    k = t - ROUND32
-    high = x - k * LN2_HIGH32
-    r = high - k * LN2_LOW32
-    lost = (high - r) - k * LN2_LOW32
-    y = f32(1.0) + r
-    # what rounding took from r and from 1 + r goes back: 0.6 instead of 1.0 ulp, for sigmoid's sake
-    y += (r - (y - f32(1.0))) + (lost + _tail32(r))
-    half = n >> 1
-    return y * _power_of_two32(half) * _power_of_two32(n - half)
-
-
-@_contract
-def exp64(x):  # type: ignore[no-untyped-def]
-    """e**x. The scale 2**k is applied in two halves, so that subnormal results are right."""
-    x = 710.0 if x > 710.0 else x
-    x = -746.0 if x < -746.0 else x
-    t = x * LOG2E64 + ROUND64
-    n = f64(t).view(i64) - ROUND_BITS64
-    k = t - ROUND64
-    r = (x - k * LN2_HIGH64) - k * LN2_LOW64
-    half = n >> 1
-    y = 1.0 + (r + _tail64(r))
-    return y * _power_of_two64(half) * _power_of_two64(n - half)
-
-
-@_contract
-def expm1_32(x):  # type: ignore[no-untyped-def]
-    """e**x - 1 = 2**k expm1(r) + (2**k - 1)."""
-    y = f32(89.0) if x > f32(89.0) else x
-    y = f32(-20.0) if y < f32(-20.0) else y
-    t = y * LOG2E32 + ROUND32
-    n = i32(f32(t).view(i32) - ROUND_BITS32)
-    k = t - ROUND32
-    r = (y - k * LN2_HIGH32) - k * LN2_LOW32
-    half = n >> 1
-    first = _power_of_two32(half)
-    second = _power_of_two32(n - half)
-    y = ((r + _tail32(r)) * first + (first - f32(1.0) / second)) * second
-    return x if x == f32(0.0) else y
-
-
-@_contract
-def expm1_64(x):  # type: ignore[no-untyped-def]
-    """e**x - 1 = 2**k expm1(r) + (2**k - 1)."""
-    y = 710.0 if x > 710.0 else x
-    y = -45.0 if y < -45.0 else y
-    t = y * LOG2E64 + ROUND64
-    n = f64(t).view(i64) - ROUND_BITS64
-    k = t - ROUND64
-    r = (y - k * LN2_HIGH64) - k * LN2_LOW64
-    half = n >> 1
-    first = _power_of_two64(half)
-    second = _power_of_two64(n - half)
-    y = ((r + _tail64(r)) * first + (first - 1.0 / second)) * second
-    return x if x == 0.0 else y
 
 
 # -- log and log1p: x = 2**k (1 + f), sqrt(1/2) <= 1 + f < sqrt(2), s = f / (2 + f),
@@ -292,22 +200,23 @@ def tanh64(x):  # type: ignore[no-untyped-def]
 
 @_contract
 def sigmoid32(x):  # type: ignore[no-untyped-def]
-    """1 / (1 + e**-x), as e**x / (1 + e**x) for negative x: no overflow, no cancellation."""
-    e = exp32(-abs(x))
-    d = f32(1.0) + e
-    y = (e if x < f32(0.0) else f32(1.0)) / d
-    # less what d = fl(1 + e) lost: y / d is y**2 for positive x, y (1 - y) for negative
-    return y - y * (e - (d - f32(1.0))) * (f32(1.0) - y if x < f32(0.0) else y)
+    """1 - q, or e - e q for negative x, where e = e**-|x| and q = e / (1 + e).
+
+    q itself would lack what rounding takes from 1 + e.
+    """
+    e = exp_negative32(-abs(x))
+    q = e / (f32(1.0) + e)
+    b = e if x < f32(0.0) else f32(1.0)
+    return b - b * q
 
 
 @_contract
 def sigmoid64(x):  # type: ignore[no-untyped-def]
-    """1 / (1 + e**-x), as e**x / (1 + e**x) for negative x: no overflow, no cancellation."""
-    e = exp64(-abs(x))
-    d = 1.0 + e
-    y = (e if x < 0.0 else 1.0) / d
-    # less what d = fl(1 + e) lost: y / d is y**2 for positive x, y (1 - y) for negative
-    return y - y * (e - (d - 1.0)) * (1.0 - y if x < 0.0 else y)
+    """See `sigmoid32`."""
+    e = exp_negative64(-abs(x))
+    q = e / (1.0 + e)
+    b = e if x < 0.0 else 1.0
+    return b - b * q
 
 
 @_contract
@@ -384,17 +293,15 @@ def erf_given64(x, e):  # type: ignore[no-untyped-def]
 @_contract
 def erf32(x):  # type: ignore[no-untyped-def]
     """The error function."""
-    return erf_given32(x, exp32(-x * x))
+    return erf_given32(x, exp_negative32(-x * x))
 
 
 @_contract
 def erf64(x):  # type: ignore[no-untyped-def]
     """The error function."""
-    return erf_given64(x, exp64(-x * x))
+    return erf_given64(x, exp_negative64(-x * x))
 
 
-exp = by_type(exp32, exp64)
-expm1 = by_type(expm1_32, expm1_64)
 log = by_type(log32, log64)
 log1p = by_type(log1p32, log1p64)
 tanh = by_type(tanh32, tanh64)
