@@ -53,72 +53,71 @@ def _deterministic() -> bool:
     return os.environ.get("NPGRAD_CUDA_DETERMINISTIC", "0") == "1"
 
 
+def _norm(name: str, reference: Any, arrays: tuple[Array, ...], *args: Any) -> Array:
+    """The value of a normalisation of ``args``; `arrays` of them decide whether a kernel may."""
+    module = _kernel(name, *arrays)
+    return reference(*args) if module is None else module.forward(*args)[0]
+
+
+def _norm_grad(
+    name: str, reference: Any, g: Array, x: Array, weight: Array, eps: float, *groups: int
+) -> Any:
+    """All cotangents of a normalisation; the statistics are taken again, one more pass over x."""
+    module = _kernel(name, g, x, weight)
+    if module is None:
+        return reference(g, x, *groups, weight, eps)
+    nothing = (None,) if name == "rms_norm" else (None, None)  # weight, and bias
+    _, *statistics = module.forward(x, *groups, *nothing, eps)
+    order = {} if name == "batch_norm" else {"deterministic": _deterministic()}
+    return module.backward(g, x, *statistics, *groups, weight, **order)
+
+
 def layer_norm(x: Array, weight: Array, bias: Array, eps: float) -> Array:
     """See `npgrad.kernels.layer_norm`."""
-    module = _kernel("layer_norm", x, weight, bias)
-    if module is None:
-        return layer_host.layer_norm_reference(x, weight, bias, eps)
-    return module.forward(x, weight, bias, eps)[0]
+    arrays = x, weight, bias
+    return _norm("layer_norm", layer_host.layer_norm_reference, arrays, *arrays, eps)
 
 
 def layer_norm_grad(g: Array, x: Array, weight: Array, eps: float) -> Any:
-    """See `npgrad.kernels.layer_norm`; the statistics are taken again, one more pass over x."""
-    module = _kernel("layer_norm", g, x, weight)
-    if module is None:
-        return layer_host.layer_norm_grad_reference(g, x, weight, eps)
-    _, mean, rstd = module.forward(x, None, None, eps)
-    return module.backward(g, x, mean, rstd, weight, deterministic=_deterministic())
+    """See `npgrad.kernels.layer_norm`."""
+    return _norm_grad("layer_norm", layer_host.layer_norm_grad_reference, g, x, weight, eps)
 
 
 def rms_norm(x: Array, weight: Array, eps: float) -> Array:
     """See `npgrad.kernels.rms_norm`."""
-    module = _kernel("rms_norm", x, weight)
-    if module is None:
-        return rms_host.rms_norm_reference(x, weight, eps)
-    return module.forward(x, weight, eps)[0]
+    return _norm("rms_norm", rms_host.rms_norm_reference, (x, weight), x, weight, eps)
 
 
 def rms_norm_grad(g: Array, x: Array, weight: Array, eps: float) -> Any:
-    """See `layer_norm_grad`."""
-    module = _kernel("rms_norm", g, x, weight)
-    if module is None:
-        return rms_host.rms_norm_grad_reference(g, x, weight, eps)
-    _, rstd = module.forward(x, None, eps)
-    return module.backward(g, x, rstd, weight, deterministic=_deterministic())
+    """See `npgrad.kernels.rms_norm`."""
+    return _norm_grad("rms_norm", rms_host.rms_norm_grad_reference, g, x, weight, eps)
 
 
 def group_norm(x: Array, groups: int, weight: Array, bias: Array, eps: float) -> Array:
     """See `npgrad.kernels.group_norm`."""
-    module = _kernel("group_norm", x, weight, bias)
-    if module is None or x.ndim < 3:
+    if x.ndim < 3:
         return group_host.group_norm_reference(x, groups, weight, bias, eps)
-    return module.forward(x, groups, weight, bias, eps)[0]
+    args = x, groups, weight, bias, eps
+    return _norm("group_norm", group_host.group_norm_reference, (x, weight, bias), *args)
 
 
 def group_norm_grad(g: Array, x: Array, groups: int, weight: Array, eps: float) -> Any:
-    """See `layer_norm_grad`."""
-    module = _kernel("group_norm", g, x, weight)
-    if module is None or x.ndim < 3:
-        return group_host.group_norm_grad_reference(g, x, groups, weight, eps)
-    _, mean, rstd = module.forward(x, groups, None, None, eps)
-    return module.backward(g, x, mean, rstd, groups, weight, deterministic=_deterministic())
+    """See `npgrad.kernels.group_norm`."""
+    reference = group_host.group_norm_grad_reference
+    if x.ndim < 3:
+        return reference(g, x, groups, weight, eps)
+    return _norm_grad("group_norm", reference, g, x, weight, eps, groups)
 
 
 def batch_norm(x: Array, weight: Array, bias: Array, eps: float) -> Array:
     """See `npgrad.kernels.batch_norm`."""
-    module = _kernel("batch_norm", x, weight, bias)
-    if module is None:
-        return batch_host.batch_norm_reference(x, weight, bias, eps)
-    return module.forward(x, weight, bias, eps)[0]
+    arrays = x, weight, bias
+    return _norm("batch_norm", batch_host.batch_norm_reference, arrays, *arrays, eps)
 
 
 def batch_norm_grad(g: Array, x: Array, weight: Array, eps: float) -> Any:
-    """See `layer_norm_grad`."""
-    module = _kernel("batch_norm", g, x, weight)
-    if module is None:
-        return batch_host.batch_norm_grad_reference(g, x, weight, eps)
-    _, mean, rstd = module.forward(x, None, None, eps)
-    return module.backward(g, x, mean, rstd, weight)
+    """See `npgrad.kernels.batch_norm`."""
+    return _norm_grad("batch_norm", batch_host.batch_norm_grad_reference, g, x, weight, eps)
 
 
 def softmax(x: Array) -> Array:

@@ -251,10 +251,13 @@ class Argument:
         self.value = self.rebuild(handles)
 
     def _guard(self, value: Any, name: str) -> None:
-        """Take a fingerprint of the caller's array, of which the leaf is no copy."""
-        if not backend.on_device(value):  # to compare would wait for the device
-            mode = MODE.get()
-            whole = mode is not None and mode.checked
+        """Take a fingerprint of the caller's array, of which the leaf is no copy.
+
+        On a device, where the comparison would wait, only under `npgrad.debug`.
+        """
+        mode = MODE.get()
+        whole = mode is not None and mode.checked
+        if whole or not backend.on_device(value):
             self.guards.append((name, value, fingerprints.fingerprint(value, whole), whole))
 
     def check(self, f: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> None:

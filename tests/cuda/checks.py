@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from npgrad.cuda import simulated
+from npgrad.cuda import twins
 from npgrad.cuda.fuse import Chain, Operation
 from npgrad.cuda.kernels import (
     batch_norm,
@@ -55,14 +55,14 @@ def error(found: Any, wanted: Any) -> float:
 def encode(values: np.ndarray, kind: str) -> np.ndarray:
     """float64 values as the storage of a kind (bfloat16: uint16 words)."""
     if kind == "bfloat16":
-        return simulated.f32_to_bf16(values.astype(np.float32))
+        return twins.f32_to_bf16(values.astype(np.float32))
     return values.astype(kind)
 
 
 def decode(words: np.ndarray, kind: str) -> np.ndarray:
     """Storage back to float64."""
     if kind == "bfloat16":
-        return simulated.bf16_to_f32(words).astype(np.float64)
+        return twins.bf16_to_f32(words).astype(np.float64)
     return words.astype(np.float64)
 
 
