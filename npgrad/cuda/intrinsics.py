@@ -1,7 +1,7 @@
 """Device functions that Numba CUDA does not have: vector accesses, reductions in memory, shuffles, `mma`, `cp.async`.
 
 Every function takes a raw pointer (``types.CPointer``) or a Numba array and an element index, so that kernels can be
-written on pointers and sizes alone. Each name here has a plain Python twin of the same name in `simulated`, which the
+written on pointers and sizes alone. Each name here has a plain Python twin of the same name in `twins`, which the
 CUDA simulator runs. Importing this module imports Numba; nothing else in ``npgrad.cuda`` does.
 """
 

@@ -2,7 +2,7 @@
 
 Written out as Python, a step of 36 products with 144 sums took Numba minutes to type; as one intrinsic it compiles in a second. Sums live in a
 ``cuda.local.array`` that is only ever indexed with constants, so that it stays in registers. A kernel's source calls a macro by a name that carries
-its sizes (``tile_products_MT_NT_...``); `make` builds it. The twins for the simulator are in `simulated`.
+its sizes (``tile_products_MT_NT_...``); `make` builds it. The twins for the simulator are in `twin_products`.
 """
 
 # ruff: noqa: E501

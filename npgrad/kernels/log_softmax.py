@@ -8,7 +8,7 @@ from npgrad.kernels._arrays import Array, matrix, usable
 from npgrad.kernels._compile import njit
 from npgrad.kernels._threads import spread
 from npgrad.kernels.softmax import largest
-from npgrad.kernels.vector_math import exp_negative, log
+from npgrad.kernels.vector_math import exp, exp_negative, log
 
 __all__ = [
     "log_softmax",
@@ -66,10 +66,10 @@ def _logsumexp(start, stop, x, shift, y):  # type: ignore[no-untyped-def]
         row = x[i]
         zero = row.dtype.type(0)
         top = largest(row)
-        top = top if abs(top) < np.inf else zero
+        top = top if abs(top) < np.inf else zero  # so entries above it may come
         total = zero
         for j in range(n):
-            total += exp_negative(row[j] - top)
+            total += exp(row[j] - top)
         shift[i] = top
         y[i] = log(total)
 
@@ -87,7 +87,7 @@ def _log_softmax(start, stop, x, y):  # type: ignore[no-untyped-def]
         for j in range(n):
             shifted = row[j] - top
             out[j] = shifted
-            total += exp_negative(shifted)
+            total += exp(shifted)
         last = log(total)
         for j in range(n):
             out[j] -= last
