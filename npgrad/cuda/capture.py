@@ -27,9 +27,10 @@ __all__ = ["Captured"]
 KEPT = 16  # graphs of one function; the one used longest ago goes first
 PLAIN = (bool, int, float, complex, str, type(None))
 WAITED = (
-    "npgrad.cuda.captured: while a graph is recorded nothing may wait for the device: no branch on "
-    "a device array, no float(x), x.get() or print(x), and no index of nn.index_add that has to be "
-    "looked at. Call the function without npgrad.cuda.captured, or move that part out of it."
+    "npgrad.cuda.captured: while a graph is recorded nothing may wait for the device or come from "
+    "the host: no branch on a device array, no float(x), x.get() or print(x), no list or NumPy "
+    "array as an index, no index of nn.index_add that has to be looked at. Call the function "
+    "without npgrad.cuda.captured, or move that part out of it."
 )
 
 

@@ -137,7 +137,9 @@ def layout(array: Array) -> Shape | None:
 def snapshot(array: Array) -> Array:
     """A copy of `array` with its layout."""
     if type(array) is not NDARRAY:
-        return array.copy(order="K") if hasattr(array, "flags") else array.copy()
+        place = where_it_lives(array) if on_device(array) else _HERE
+        with place:  # CuPy copies to its current device
+            return array.copy(order="K") if hasattr(array, "flags") else array.copy()
     plain = array.flags.forc or array.dtype.kind not in "fciub"
     return array.copy("K") if plain else spaced(array)
 
@@ -287,7 +289,10 @@ scatter: Any = _add_at  # replaced by the accelerated one when the rules are loa
 
 def snapshot_any(value: Array) -> Array:
     """A copy of an array; a scalar as it is."""
-    return value if is_scalar(value) else value.copy()
+    if is_scalar(value):
+        return value
+    with where_it_lives(value) if on_device(value) else _HERE:
+        return value.copy()
 
 
 def where(mask: Array, a: Array, b: Array) -> Array:

@@ -80,8 +80,9 @@ def _sampled(array: Array, whole: bool) -> list[Array]:
     """Copies of what a fingerprint reads of a device array: nothing waits for the device."""
     flat = array.reshape(-1)  # a view, or (rarely) a copy that is dropped
     if whole or array.nbytes <= backend.WHOLE_BYTES:
-        return [flat.copy()]
-    return [flat[:: max(1, flat.size // SAMPLES)].copy(), flat[-64:].copy()]
+        return [backend.snapshot_any(flat)]
+    parts = flat[:: max(1, flat.size // SAMPLES)], flat[-64:]
+    return [backend.snapshot_any(part) for part in parts]
 
 
 def _bits(array: Array) -> Array:

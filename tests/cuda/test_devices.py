@@ -154,3 +154,27 @@ def test_a_sweep_works_on_the_device_of_its_cotangent(monkeypatch: Any) -> None:
     monkeypatch.undo()
     with backend.where_it_lives(np.ones(2)):
         pass
+
+
+def test_copies_stay_on_the_device_of_their_array(monkeypatch: Any) -> None:
+    entered: list[int] = []
+
+    class There:
+        def __enter__(self) -> None:
+            entered.append(1)
+
+        def __exit__(self, *_: Any) -> None:
+            entered.append(0)
+
+    class Array:
+        device, ndim, size = There(), 1, 3
+
+        def copy(self, order: str = "C") -> Any:
+            assert entered[-1] == 1  # CuPy's copy goes to its current device
+            return self
+
+    monkeypatch.setattr(backend, "on_device", lambda value: type(value) is Array)
+    array = Array()
+    assert backend.snapshot(array) is backend.snapshot_any(array) is array
+    assert entered == [1, 0, 1, 0]
+    assert backend.snapshot_any(2.0) == 2.0
