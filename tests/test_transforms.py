@@ -685,3 +685,15 @@ def test_a_cotangent_or_tangent_that_does_not_fit_is_named_by_its_place():
         push({"w": (1.0,), "b": 0.0})
     with pytest.raises(TypeError, match=r"tangent 0\['b'\] is complex128"):
         push({"w": (X,), "b": 1j})
+
+
+@pytest.mark.parametrize("cotangents", [(), (X, X)])
+def test_pull_takes_one_cotangent(cotangents):
+    with pytest.raises(TypeError, match=f"pull takes one cotangent.* not {len(cotangents)}"):
+        npgrad.vjp(np.sin, X)[1](*cotangents)
+
+
+def test_a_line_of_npgrads_own_is_nobodys():
+    """Where NumPy's function is what is differentiated, no line of the user's calls it."""
+    with pytest.raises(ValueError, match=r"the value has \(3,\)\.$"):
+        npgrad.vjp(np.sin, X)[1](np.ones(2))

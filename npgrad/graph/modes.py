@@ -10,6 +10,7 @@ import functools
 import os
 from collections.abc import Callable
 from contextvars import ContextVar, Token
+from types import CodeType
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -42,6 +43,11 @@ def users(frame: Any) -> Any:
         if not ours or frame.f_back is None:
             return frame
         frame = frame.f_back
+
+
+def ours(code: CodeType) -> bool:
+    """Whether `code` is npgrad's own."""
+    return code.co_filename.startswith(_PACKAGE)
 
 
 def change(**fields: Any) -> Token[Mode | None]:

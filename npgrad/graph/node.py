@@ -9,6 +9,8 @@ from types import CodeType
 from typing import Any
 from weakref import ref
 
+from .modes import ours
+
 # One counter for all threads; ``next`` on it is atomic. It never goes back, so that a nested
 # differentiation cannot mistake another's values for its own.
 next_id = itertools.count(1).__next__
@@ -110,14 +112,21 @@ def outside(order: list[Node], older: list[Node]) -> bool:
 
 def position(node: Node) -> str:
     """``file.py:12`` of the user's code that recorded `node`; empty if it is not known."""
-    line = line_number(node.code, node.lasti) if node.code is not None else None
+    line = _line(node)
     return f"{os.path.basename(node.code.co_filename)}:{line}" if node.code and line else ""
 
 
 def source_line(node: Node) -> str:
     """The text of the user's line that recorded `node`; empty if there is none."""
-    line = line_number(node.code, node.lasti) if node.code is not None else None
+    line = _line(node)
     return linecache.getline(node.code.co_filename, line).strip() if node.code and line else ""
+
+
+def _line(node: Node) -> int | None:
+    """The user's line; None where a transform calls a function of NumPy: grad(np.sin)."""
+    if node.code is None or ours(node.code):
+        return None
+    return line_number(node.code, node.lasti)
 
 
 def line_number(code: CodeType, lasti: int) -> int | None:

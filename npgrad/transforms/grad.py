@@ -291,7 +291,13 @@ def pulled(
         order, older = collect([node for node in nodes if node is not None], run.floor)
         recorded = outside(order, older)
 
-    def pull(cotangent: Any) -> tuple[Any, ...]:
+    def pull(*cotangents: Any) -> tuple[Any, ...]:
+        if len(cotangents) != 1:
+            raise TypeError(
+                f"npgrad: pull takes one cotangent, in the structure of the output, not "
+                f"{len(cotangents)}"
+            )
+        cotangent = cotangents[0]
         parts, _ = same_structure(cotangent, run.out, "the cotangent")
         seeds = []
         for i, (node, out, part) in enumerate(zip(nodes, outputs, parts, strict=True)):
