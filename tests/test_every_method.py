@@ -258,7 +258,9 @@ def test_refused_member(name: str) -> None:
 
 
 # -------------------------------------------------------------------------------- methods of ufuncs
-UFUNCS = {f.__name__: f for f in map(np.__dict__.get, np.__all__) if isinstance(f, np.ufunc)}
+UFUNCS = {
+    f.__name__: f for f in map(np.__dict__.get, sorted(np.__all__)) if isinstance(f, np.ufunc)
+}
 FLOATS = {name: f for name, f in UFUNCS.items() if any("d" in t.split("->")[0] for t in f.types)}
 UNARY = [name for name, f in FLOATS.items() if (f.nin, f.nout) == (1, 1)]
 BINARY = [name for name, f in FLOATS.items() if (f.nin, f.nout) == (2, 1) and not f.signature]
