@@ -406,3 +406,34 @@ def test_a_view_and_its_base_are_one(seed: int) -> None:
 
     got = npgrad.grad(by_views)(x)
     close(got, differences(lambda x: float(by_views(x)), x), rtol=1e-5, atol=1e-6)
+
+
+# ------------------------------------------------------------------- a number beside other objects
+class Vector:
+    """A user's class that multiplies from its right side, as NumPy's numbers let it."""
+
+    def __init__(self, *entries: Any) -> None:
+        self.entries = entries
+
+    def __rmul__(self, factor: Any) -> Vector:
+        return Vector(*[factor * entry for entry in self.entries])
+
+    def __rfloordiv__(self, number: Any) -> Vector:
+        return Vector(*[number * entry**2 for entry in self.entries])
+
+    def squared(self) -> Any:
+        return sum(entry**2 for entry in self.entries)
+
+
+@pytest.mark.parametrize("wrap", [True, False])
+def test_a_number_leaves_the_product_to_an_object_that_has_one(wrap: bool) -> None:
+    def f(x: Any) -> Any:
+        return (x[0] * Vector(x[1], x[2])).squared()
+
+    x = np.array([1.0, 2.0, 3.0])
+    value, gradient = npgrad.value_and_grad(f, wrap=wrap)(x)
+    assert value == f(x) == 13.0
+    close(gradient, [26.0, 4.0, 6.0])  # x0**2 (x1**2 + x2**2)
+    close(npgrad.grad(lambda x: (x[0] // Vector(x[1])).squared())(x), [32.0, 32.0, 0.0])
+    with pytest.raises(TypeError, match="entry by entry"):
+        npgrad.grad(lambda x: x * Vector(1.0, 2.0))(x)

@@ -6,6 +6,7 @@ in `protocols`.
 
 from __future__ import annotations
 
+import numbers
 import operator
 import sys
 from collections.abc import Callable, Iterator
@@ -68,6 +69,27 @@ def _goes_first(other: Any) -> bool:
     return not hasattr(kind, "__array_ufunc__") and getattr(kind, "__array_priority__", 0) > 0
 
 
+def _answers(value: Any, name: str) -> bool:
+    """Whether `value` is no number and no array, and has the reflected method `name` for both."""
+    kind = type(value)
+    if kind is GradArray or kind in PLAIN or not hasattr(kind, name):
+        return False
+    array = hasattr(kind, "__array__") or hasattr(kind, "__array_priority__")
+    return not (array or isinstance(value, numbers.Number))
+
+
+def _left_to(x1: Any, x2: Any, name: str) -> bool:
+    """Whether ``x1 op x2`` is the method `name` of `x2`, as it is of NumPy's numbers."""
+    if type(x1) is not GradArray or not _answers(x2, name):
+        return False
+    if x1.shape:
+        raise TypeError(
+            f"npgrad: a recorded array meets a {type(x2).__qualname__}; NumPy would make an array "
+            "of objects, which is not recorded. Write it entry by entry: [a * b for a in x]."
+        )
+    return True
+
+
 def _operator_text(name: str, symbol: str, reflected: bool) -> str:
     """The source of ``__name__``: `symbol` between x1 and x2."""
     return BINARY_TEXT.format(
@@ -78,11 +100,15 @@ def _operator_text(name: str, symbol: str, reflected: bool) -> str:
     )
 
 
-def _make_slowly(ufunc: Any, python: Callable[[Any, Any], Any], reflected: bool) -> Method:
+def _make_slowly(
+    name: str, ufunc: Any, python: Callable[[Any, Any], Any], reflected: bool
+) -> Method:
     """The operator for every case: lists, foreign arrays, modes, inputs without a rule."""
 
     def slowly(x1: Any, x2: Any, frame: Any) -> Any:
         x1, x2 = operand(x1), operand(x2)
+        if not reflected and _left_to(x1, x2, f"__r{name}__"):
+            return NotImplemented
         if x1 is NotImplemented or x2 is NotImplemented:
             return NotImplemented
         a, first = current(x1) if type(x1) is GradArray else (x1, None)
@@ -105,7 +131,7 @@ def _make_binary(name: str, ufunc: Any, python: Any, symbol: str, reflected: boo
     full = f"__{'r' if reflected else ''}{name}__"
 
     def method(self: GradArray, other: Any) -> Any:
-        slowly = _make_slowly(ufunc, python, reflected)
+        slowly = _make_slowly(name, ufunc, python, reflected)
         space = space_of(ufunc, compiled(decided(ufunc)), slowly)
         exec(_operator_text(name, symbol, reflected), space)
         _put(full, space[full])
@@ -135,7 +161,7 @@ def _make_unary(ufunc: Any, python: Callable[[Any], Any]) -> Method:
     return method
 
 
-def _make_indirect(ufunc: Any, reflected: bool) -> Method:
+def _make_indirect(name: str, ufunc: Any, reflected: bool) -> Method:
     """An operator whose ufunc is not decided as elementwise: matmul, divmod, floor_divide."""
     rule: table.Rule | None = None
 
@@ -145,6 +171,8 @@ def _make_indirect(ufunc: Any, reflected: bool) -> Method:
         if kind is not GradArray and kind not in PLAIN:
             other = operand(other)
             if other is NotImplemented or _goes_first(other):
+                return NotImplemented
+            if not reflected and _left_to(self, other, f"__r{name}__"):
                 return NotImplemented
         if rule is None:
             rule = decided(ufunc)
@@ -208,8 +236,8 @@ def install() -> None:
         _put(f"__i{name}__", _make_in_place(name, ufunc))
     for name, ufunc_name in INDIRECT:
         ufunc = backend.ufunc(ufunc_name)
-        _put(f"__{name}__", _make_indirect(ufunc, False))
-        _put(f"__r{name}__", _make_indirect(ufunc, True))
+        _put(f"__{name}__", _make_indirect(name, ufunc, False))
+        _put(f"__r{name}__", _make_indirect(name, ufunc, True))
         if name != "divmod":
             _put(f"__i{name}__", _make_in_place(name, ufunc))
     for name, ufunc_name, python_unary in UNARY:
