@@ -258,9 +258,28 @@ def broadcast(value: Array, shape: Shape) -> Array:
     return np.broadcast_to(value, shape)
 
 
+class _Quiet:
+    """`numpy.errstate` that ignores everything, in a fifth of its time (0.9 us, once a sweep)."""
+
+    __slots__ = ("token",)
+    state: Any = getattr(getattr(np, "_core").umath, "_extobj_contextvar", None)  # noqa: B009
+    ignoring: Any = None
+
+    def __enter__(self) -> None:
+        self.token = self.state.set(self.ignoring)
+
+    def __exit__(self, *error: object) -> None:
+        self.state.reset(self.token)
+
+
+if _Quiet.state is not None:
+    with np.errstate(all="ignore"):
+        _Quiet.ignoring = _Quiet.state.get()
+
+
 def quiet() -> Any:
     """A context without floating-point warnings: what a rule divides by zero is masked later."""
-    return np.errstate(all="ignore")
+    return np.errstate(all="ignore") if _Quiet.ignoring is None else _Quiet()
 
 
 def masked(cotangent: Array, value: Array) -> Array:

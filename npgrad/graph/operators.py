@@ -21,7 +21,7 @@ from .record import call, compiled, decided, elementwise, product
 from .regions import augmented, getitem, setitem
 from .results import strip
 from .stale import found_equal
-from .written_out import BINARY_TEXT, OPS, one_input, plainly, space_of
+from .written_out import plainly, written
 
 _MODE = modes.MODE.get
 _frame = sys._getframe
@@ -48,10 +48,9 @@ INDIRECT = (  # not decided as elementwise
     ("rshift", "right_shift"),
 )
 UNARY = (
-    ("neg", "negative", operator.neg),
-    ("pos", "positive", operator.pos),
-    ("abs", "absolute", operator.abs),
-    ("invert", "invert", operator.invert),
+    ("neg", "negative", operator.neg, "-a"),
+    ("pos", "positive", operator.pos, "+a"),
+    ("abs", "absolute", operator.abs, "abs(a)"),
 )
 COMPARE = (
     ("lt", operator.lt),
@@ -90,16 +89,6 @@ def _left_to(x1: Any, x2: Any, name: str) -> bool:
     return True
 
 
-def _operator_text(name: str, symbol: str, reflected: bool) -> str:
-    """The source of ``__name__``: `symbol` between x1 and x2."""
-    return BINARY_TEXT.format(
-        name=f"__{'r' if reflected else ''}{name}__",
-        arguments="x2, x1" if reflected else "x1, x2",
-        slow="x1, x2, frame(1)",
-        compute=f"a {symbol} b",
-    )
-
-
 def _make_slowly(
     name: str, ufunc: Any, python: Callable[[Any, Any], Any], reflected: bool
 ) -> Method:
@@ -132,9 +121,15 @@ def _make_binary(name: str, ufunc: Any, python: Any, symbol: str, reflected: boo
 
     def method(self: GradArray, other: Any) -> Any:
         slowly = _make_slowly(name, ufunc, python, reflected)
-        space = space_of(ufunc, compiled(decided(ufunc)), slowly)
-        exec(_operator_text(name, symbol, reflected), space)
-        _put(full, space[full])
+        made = written(
+            ufunc,
+            compiled(decided(ufunc)),
+            slowly,
+            name=full,
+            arguments="x2, x1" if reflected else "x1, x2",
+            compute=f"a {symbol} b",
+        )
+        _put(full, made)
         x1, x2 = (other, self) if reflected else (self, other)
         return slowly(x1, x2, _frame(1))  # the text would name this line as the user's
 
@@ -142,22 +137,20 @@ def _make_binary(name: str, ufunc: Any, python: Any, symbol: str, reflected: boo
     return method
 
 
-def _make_unary(ufunc: Any, python: Callable[[Any], Any]) -> Method:
-    def method(self: GradArray) -> Any:
-        view = None
-        if self._view is None:
-            array, node = self._array, self._node
-        else:
-            array, node, view = self._view.operand(self)
-        op = OPS.get(ufunc)
-        if op is None or node is None or _MODE() is not None:
-            array = current(self)[0]
-            op = compiled(decided(ufunc))
-            if not op.missing:
-                OPS[ufunc] = op
-            return elementwise(op, python(array), (array,), (node,), _frame(1))
-        return one_input(op.variants[1], python(array), array, node, view, _frame(1))
+def _make_unary(name: str, ufunc: Any, python: Callable[[Any], Any], text: str) -> Method:
+    """The method for ``op self``, whose text is compiled when it is first called."""
+    full = f"__{name}__"
 
+    def slowly(x: GradArray, frame: Any) -> Any:
+        array, node = current(x)
+        return elementwise(compiled(decided(ufunc)), python(array), (array,), (node,), frame)
+
+    def method(self: GradArray) -> Any:
+        made = written(ufunc, compiled(decided(ufunc)), slowly, name=full, compute=text)
+        _put(full, made)
+        return slowly(self, _frame(1))
+
+    method.__name__ = full
     return method
 
 
@@ -240,8 +233,9 @@ def install() -> None:
         _put(f"__r{name}__", _make_indirect(name, ufunc, True))
         if name != "divmod":
             _put(f"__i{name}__", _make_in_place(name, ufunc))
-    for name, ufunc_name, python_unary in UNARY:
-        _put(f"__{name}__", _make_unary_for(name, ufunc_name, python_unary))
+    for name, ufunc_name, python_unary, text in UNARY:
+        _put(f"__{name}__", _make_unary(name, backend.ufunc(ufunc_name), python_unary, text))
+    _put("__invert__", _invert)
     for name, python_compare in COMPARE:
         _put(f"__{name}__", _make_compare(python_compare))
     _put("__getitem__", _getitem)
@@ -252,15 +246,8 @@ def install() -> None:
     setattr(GradArray, "__array_priority__", 1000.0)  # noqa: B010 -- declared by ndarray alone
 
 
-def _make_unary_for(name: str, ufunc_name: str, python: Any) -> Method:
-    ufunc = backend.ufunc(ufunc_name)
-    if name == "invert":
-
-        def invert(self: GradArray) -> Any:
-            return call(decided(ufunc), (self,), {}, _frame(1))
-
-        return invert
-    return _make_unary(ufunc, python)
+def _invert(self: GradArray) -> Any:
+    return call(decided(backend.ufunc("invert")), (self,), {}, _frame(1))
 
 
 def _put(name: str, method: Method) -> None:

@@ -9,14 +9,14 @@ from typing import Any
 from .. import table
 from ..errors import InPlaceError, NoDerivative
 from . import backend, modes, placing
-from .array import GradArray, current, handle_of, storage, unwrap
+from .array import GradArray, current, storage, unwrap
 from .general import General
 from .record import call, compiled, decided, elementwise, general, product
 from .refusals import at, plain_out
 from .regions import copyto
 from .results import assign, wrapped
 from .stacking import has_recorded, stacked
-from .written_out import BINARY_TEXT, OPS, one_input, space_of
+from .written_out import written
 
 _MODE = modes.MODE.get
 _frame = sys._getframe
@@ -37,48 +37,41 @@ def operand(value: Any) -> Any:
 
 
 def _make_call(ufunc: Any, op: Any) -> Method:
-    """``ufunc(x1, x2)`` as ``__array_ufunc__`` calls it; the frame is the caller's caller's."""
+    """``ufunc(x)`` or ``ufunc(x1, x2)`` as `array_ufunc` calls it, the user's frame two below."""
+    name = f"call_{ufunc.__name__}"
+    if op.nin == 1:
+
+        def slowly_one(x: Any, frame: Any) -> Any:
+            return _any_ufunc(ufunc, "__call__", (x,), {}, frame)
+
+        return written(ufunc, op, slowly_one, depth=2, name=name, compute="ufunc(a)")
 
     def slowly(x1: Any, x2: Any, frame: Any) -> Any:
         return _any_ufunc(ufunc, "__call__", (x1, x2), {}, frame)
 
-    text = BINARY_TEXT.format(
-        name="call_two",
-        arguments="x1, x2",
-        slow="x1, x2, frame(2)",
-        compute="ufunc(a, b)",
-    ).replace("frame(1)", "frame(2)")
-    space = space_of(ufunc, op, slowly)
-    exec(text, space)
-    return space["call_two"]  # type: ignore[no-any-return]
+    return written(ufunc, op, slowly, depth=2, name=name, arguments="x1, x2", compute="ufunc(a, b)")
 
 
-_CALLS: dict[Any, Method] = {}  # ufunc of two inputs -> `BINARY_TEXT` made for it
+OPS: dict[Any, Any] = {}  # ufunc -> compiled operation, for those whose inputs all have rules
+_CALLS: dict[Any, Method] = {}  # ufunc of one or two inputs -> `written` for it
 
 
 def array_ufunc(self: GradArray, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
     """NumPy's protocol for ufuncs."""
-    op = OPS.get(ufunc)
-    if op is not None and not kwargs and method == "__call__" and _MODE() is None:
-        if type(op) is General:
-            if len(inputs) == 2:
-                return product(op, inputs[0], inputs[1], _frame(1))
-            return general(op, inputs, kwargs, _frame(1))
-        if len(inputs) == 1:
-            view = None
-            if self._view is None:
-                array, node = self._array, self._node
-            else:
-                array, node, view = self._view.operand(self)
-            result = ufunc(array)
-            if node is None:
-                return handle_of(result, None)
-            return one_input(op.variants[1], result, array, node, view, _frame(1))
-        if len(inputs) == 2:
-            two = _CALLS.get(ufunc)
-            if two is None:
-                two = _CALLS[ufunc] = _make_call(ufunc, op)
-            return two(inputs[0], inputs[1])  # quicker than two(*inputs)
+    if not kwargs and method == "__call__":
+        recorder = _CALLS.get(ufunc)
+        if recorder is not None:
+            if len(inputs) == 1:
+                return recorder(self)
+            return recorder(inputs[0], inputs[1])  # quicker than recorder(*inputs)
+        op = OPS.get(ufunc)
+        if op is not None and _MODE() is None:
+            if type(op) is General:
+                if len(inputs) == 2:
+                    return product(op, inputs[0], inputs[1], _frame(1))
+                return general(op, inputs, kwargs, _frame(1))
+            if op.nin <= 2:
+                _CALLS[ufunc] = _make_call(ufunc, op)
     return _any_ufunc(ufunc, method, inputs, kwargs, _frame(1))
 
 

@@ -18,12 +18,23 @@ from .record import compiled, decided, elementwise
 
 _MODE = modes.MODE.get
 _frame = sys._getframe
-_new = object.__new__
 
-# The text of a binary operator, and of a ufunc of two inputs called by name: Python's function
-# calls and loops would cost more than the operation. In it, x1 and x2 stand in NumPy's order;
-# `one` and `two` are the variants with x1 or x2 recorded alone, `both` with both.
-BINARY_TEXT = """
+# In the text x1 and x2 stand in NumPy's order; `one` and `two` are the variants with x1 or x2
+# recorded alone, `both` with both.
+_UNARY = """
+def {name}(x):
+    view = None
+    if x._view is None:
+        a, first = x._array, x._node
+    else:
+        a, first, view = x._view.operand(x)
+    if first is None or mode() is not None:
+        return slowly(x, frame({depth}))
+    result = {compute}
+    variant, parents, kept = one, (first,), {keep_one}
+"""
+
+_BINARY = """
 def {name}({arguments}):
     kind1, kind2 = type(x1), type(x2)
     view = None
@@ -42,7 +53,7 @@ def {name}({arguments}):
         elif kind2 is NDARRAY:
             b, second = x2, None
         else:
-            return slowly({slow})
+            return slowly(x1, x2, frame({depth}))
     else:
         if x2._view is None:
             b, second = x2._array, x2._node
@@ -51,9 +62,9 @@ def {name}({arguments}):
         if kind1 in SCALARS or kind1 is NDARRAY:
             a, first = x1, None
         else:
-            return slowly({slow})
+            return slowly(x1, x2, frame({depth}))
     if mode() is not None:
-        return slowly({slow})
+        return slowly(x1, x2, frame({depth}))
     try:
         result = {compute}
     except TypeError:
@@ -62,25 +73,21 @@ def {name}({arguments}):
     if first is None:
         if second is None:
             return handle_of(result, None)
-        variant, parents, code = two, (second,), two.code
-        if code & 1 and kind1 not in SCALARS:
-            return plainly(ufunc, result, a, b, first, second, frame(1))
+{guard_two}
+        variant, parents, kept = two, (second,), {keep_two}
     elif second is None:
-        variant, parents, code = one, (first,), one.code
-        if code & 2 and kind2 not in SCALARS:
-            return plainly(ufunc, result, a, b, first, second, frame(1))
+{guard_one}
+        variant, parents, kept = one, (first,), {keep_one}
     else:
-        variant, parents, code = both, (first, second), both.code
-    if code == 0:
-        kept = ()
-    elif code == 2:
-        kept = (b,)
-    elif code == 1:
-        kept = (a,)
-    elif code == 3:
-        kept = (a, b)
-    else:
-        kept = variant.pack((a, b), result)
+        variant, parents, kept = both, (first, second), {keep_both}
+"""
+
+_GUARD = """
+        if {kind} not in SCALARS:
+            return plainly(ufunc, result, a, b, first, second, frame({depth}))
+"""
+
+_MADE = """
     node = new(Node)  # written out: the call of __init__ would take as long as all the rest
     node.id = next_id()
     node.op, node.parents, node.kept = variant, parents, kept
@@ -88,7 +95,7 @@ def {name}({arguments}):
         node.shape, node.dtype = result.shape, result.dtype
     except AttributeError:
         node.shape, node.dtype = describe(result)
-    f = frame(1)
+    f = frame({depth})
     node.code, node.lasti = f.f_code, f.f_lasti
     handle = new(GradArray)
     handle._array, handle._node, handle._view = result, node, view
@@ -104,14 +111,38 @@ def plainly(
     return elementwise(op, result, (a, b), (first, second), frame)
 
 
-def space_of(ufunc: Any, op: Any, slowly: Callable[..., Any]) -> dict[str, Any]:
-    """The names that `BINARY_TEXT` uses."""
-    return {
+def written(
+    ufunc: Any, op: Any, slowly: Callable[..., Any], *, depth: int = 1, **words: str
+) -> Callable[..., Any]:
+    """The function that computes and records `op`.
+
+    Parameters
+    ----------
+    ufunc, op : object
+        The NumPy function and its compiled operation, of one or two inputs.
+    slowly : callable
+        What is called for every other case, with the inputs and the user's frame.
+    depth : int
+        How many frames below the function's own the user's is.
+    words : str
+        The ``name`` of the function, ``compute``, the text of the operation on the arrays a (and
+        b), and of two inputs ``arguments``, in the order in which they are passed.
+    """
+    unary = op.nin == 1
+    named = ("a", "result") if unary else ("a", "b", "result")
+    for variant, word in zip(op.variants[1:], ("one", "two", "both"), strict=False):
+        words[f"keep_{word}"] = "(" + "".join(f"{named[i]}, " for i in variant.keep) + ")"
+    if not unary:  # a plain array that is kept is copied or guarded
+        for word, i in (("one", 1), ("two", 0)):
+            kept = i in op.variants[2 - i].keep
+            words[f"guard_{word}"] = _GUARD.format(kind=f"kind{i + 1}", depth=depth) if kept else ""
+    text = (_UNARY if unary else _BINARY) + _MADE.strip("\n")
+    space = {
         "GradArray": GradArray,
         "NDARRAY": backend.NDARRAY,
         "Node": Node,
         "SCALARS": backend.SCALARS,
-        "both": op.variants[3],
+        "both": op.variants[-1],
         "describe": backend.describe,
         "frame": _frame,
         "handle_of": handle_of,
@@ -121,36 +152,9 @@ def space_of(ufunc: Any, op: Any, slowly: Callable[..., Any]) -> dict[str, Any]:
         "one": op.variants[1],
         "plainly": plainly,
         "slowly": slowly,
-        "two": op.variants[2],
+        "two": op.variants[-2],
         "refuse_mixed": placing.refuse_mixed,
         "ufunc": ufunc,
     }
-
-
-def one_input(
-    variant: Any, result: Any, array: Any, node: Node, view: Any, frame: Any
-) -> GradArray:
-    """The handle of ``result = ufunc(array)``."""
-    code = variant.code
-    if code == 1:
-        kept: tuple[Any, ...] = (array,)
-    elif code == 2:
-        kept = (result,)
-    elif code == 0:
-        kept = ()
-    else:
-        kept = variant.pack((array,), result)
-    made = _new(Node)
-    made.id = next_id()
-    made.op, made.parents, made.kept = variant, (node,), kept
-    try:
-        made.shape, made.dtype = result.shape, result.dtype
-    except AttributeError:
-        made.shape, made.dtype = backend.describe(result)
-    made.code, made.lasti = frame.f_code, frame.f_lasti
-    handle = _new(GradArray)
-    handle._array, handle._node, handle._view = result, made, view
-    return handle
-
-
-OPS: dict[Any, Any] = {}  # ufunc -> compiled operation, for those whose inputs all have rules
+    exec(text.format(depth=depth, **words), space)
+    return space[words["name"]]  # type: ignore[no-any-return]
