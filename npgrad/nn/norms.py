@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from npgrad.graph import backend
+from npgrad.graph.array import GradArray, storage
 from npgrad.kernels import batch_norm as batch_kernels
 from npgrad.kernels import group_norm as group_kernels
 from npgrad.kernels import layer_norm as layer_kernels
@@ -140,7 +142,8 @@ def _filled(name: str, x: Any, weight: Any, bias: Any, wanted: tuple[int, ...], 
     given = [x]
     for what, value, fill in (("weight", weight, 1), ("bias", bias, 0)):
         if value is None:
-            given.append(beside(x).full(wanted, fill, dtype))
+            with backend.where_it_lives(storage(x) if type(x) is GradArray else x):
+                given.append(beside(x).full(wanted, fill, dtype))
             continue
         if shape_of(value) != wanted:
             raise wrong_shape(name, what, shape_of(value), f"{wanted}, {where}")

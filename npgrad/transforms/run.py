@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import Any
 
 from ..errors import GradientLost
+from ..graph import backend
 from ..graph.array import GradArray
 from ..graph.backward import Backward
 from ..graph.modes import MODE, change
 from ..graph.node import Node, next_id, outside
 from ..graph.order import collect, depending
-from .trees import Argument
+from .trees import Argument, device_of
 from .values import settled, value
 
 Function = Callable[..., Any]
@@ -78,7 +79,12 @@ class Run:
         token = change(recording=True) if quiet else None
         printed = getattr(sys, "last_value", None)
         try:
-            self.out = f(*filled, **named)
+            there = device_of(self.arguments)
+            if there is None:
+                self.out = f(*filled, **named)
+            else:
+                with backend.where_it_lives(there):
+                    self.out = f(*filled, **named)
         except Exception as error:
             lost = _covered(error, printed)
             if lost is None:

@@ -295,6 +295,16 @@ class Argument:
         return self.rebuild(parts)
 
 
+def device_of(arguments: list[Argument]) -> Any:
+    """The first array of a device among `arguments`: the function runs where it lives."""
+    for argument in arguments:
+        if argument.likes is not ALIKE:
+            for like in argument.likes:
+                if type(like) is not float:
+                    return like
+    return None
+
+
 def as_scalar(part: Any) -> Any:
     """A gradient of no axes as NumPy's scalar, whatever the rule made of it."""
     return part[()] if type(part) is backend.NDARRAY and not part.shape else part
@@ -304,4 +314,12 @@ def _zeros(node: Node, like: Any) -> Any:
     return backend.zeros(like, node.shape, node.dtype)[()]
 
 
-__all__ = ["Argument", "differentiable", "flatten", "is_single", "same_structure", "unwrap"]
+__all__ = [
+    "Argument",
+    "device_of",
+    "differentiable",
+    "flatten",
+    "is_single",
+    "same_structure",
+    "unwrap",
+]

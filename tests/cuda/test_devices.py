@@ -16,6 +16,8 @@ import npgrad
 from npgrad.cuda import launch
 from npgrad.graph import backend, placing
 
+from .standing import device, to_device
+
 
 class Machine:
     """A machine with two devices, and what was done on which."""
@@ -137,21 +139,39 @@ def test_one_device_asks_nothing(monkeypatch: Any) -> None:
     assert alone.done == [("load", 0), ("launch", 0), ("zeros", 0)]
 
 
-def test_a_sweep_works_on_the_device_of_its_cotangent(monkeypatch: Any) -> None:
+class Noting:
+    """Stands for a device that is made the current one, and notes when."""
+
+    def __init__(self, entered: list[str]) -> None:
+        self.entered = entered
+
+    def __enter__(self) -> None:
+        self.entered.append("in")
+
+    def __exit__(self, *_: Any) -> None:
+        self.entered.append("out")
+
+
+def test_function_and_sweep_run_on_the_device_of_the_argument(monkeypatch: Any) -> None:
     entered: list[str] = []
 
-    class Context:
-        def __enter__(self) -> None:
-            entered.append("in")
+    def f(x: Any) -> Any:
+        entered.append("f")
+        return np.sum(x * x)
 
-        def __exit__(self, *_: Any) -> None:
-            entered.append("out")
-
-    monkeypatch.setattr(backend, "where_it_lives", lambda value: Context())
-    npgrad.grad(lambda x: np.sum(x * x))(np.ones(2))
-    npgrad.jvp(lambda x: x * x, (np.ones(2),), (np.ones(2),))
-    assert entered == ["in", "out"] * 2
+    with device(None):
+        monkeypatch.setattr(backend, "where_it_lives", lambda value: Noting(entered))
+        x = to_device(np.ones(2))
+        npgrad.grad(f)(x)
+        run = entered[entered.index("f") - 1 :]
+        assert run[:5] == ["in", "f", "out", "in", "out"]  # the function, and the sweep
+        entered.clear()
+        npgrad.jvp(f, (x,), (x,))
+        assert entered.count("in") == entered.count("out") >= 1
     monkeypatch.undo()
+    entered.clear()
+    npgrad.grad(f)(np.ones(2))
+    assert entered == ["f"]
     with backend.where_it_lives(np.ones(2)):
         pass
 
