@@ -112,9 +112,14 @@ def where_it_lives(value: Array) -> Any:
 
 def zeros(like: Array, shape: Shape, dtype: Any, layout: Shape | None = None) -> Array:
     """A buffer of zeros in the library of `like`; `layout` permutes C order, outermost first."""
-    xp = np if type(like) is np.ndarray or type(like) in SCALARS else library(like)
-    if layout is None:
-        return xp.zeros(shape, dtype)
+    if type(like) is np.ndarray or type(like) in SCALARS:
+        return np.zeros(shape, dtype) if layout is None else _laid_out(np, shape, dtype, layout)
+    xp = library(like)
+    with where_it_lives(like):
+        return xp.zeros(shape, dtype) if layout is None else _laid_out(xp, shape, dtype, layout)
+
+
+def _laid_out(xp: Any, shape: Shape, dtype: Any, layout: Shape) -> Array:
     inverse = [0] * len(layout)
     for position, axis in enumerate(layout):
         inverse[axis] = position
@@ -397,7 +402,8 @@ def foreign(value: Any) -> bool:
 def ones_like(node: Any, like: Array) -> Array:
     """A cotangent of ones for the value of `node`, where `like` lives."""
     if on_device(like):
-        return library(like).ones(node.shape, node.dtype)
+        with where_it_lives(like):
+            return library(like).ones(node.shape, node.dtype)
     if node.shape == ():
         return node.dtype.type(1)
     return np.ones(node.shape, node.dtype)

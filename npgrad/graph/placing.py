@@ -65,7 +65,8 @@ def check_placed(name: str, what: str, value: Array, beside: Array) -> None:
 def placed(value: Array, like: Array) -> Array:
     """A number `value` as an array of no axes where `like` lives; anything else as it is."""
     if backend.on_device(like) and backend.is_scalar(value):
-        return backend.library(like).asarray(value)
+        with backend.where_it_lives(like):
+            return backend.library(like).asarray(value)
     return value
 
 

@@ -58,7 +58,7 @@ def module(machine: Machine) -> Any:
 
         return make
 
-    names = ("empty", "zeros", "ascontiguousarray", "sort", "arange", "asarray")
+    names = ("empty", "zeros", "ones", "ascontiguousarray", "sort", "arange", "asarray")
     fake: Any = types.SimpleNamespace(**{name: made(name) for name in names})
     stream = types.SimpleNamespace(ptr=7, synchronize=lambda: machine.note("wait"))
     facts = {
@@ -198,3 +198,13 @@ def test_copies_stay_on_the_device_of_their_array(monkeypatch: Any) -> None:
     assert backend.snapshot(array) is backend.snapshot_any(array) is array
     assert entered == [1, 0, 1, 0]
     assert backend.snapshot_any(2.0) == 2.0
+
+
+def test_what_is_made_beside_an_array_is_made_on_its_device(machine: Machine) -> None:
+    array = sys.modules["cupy"].Array((4,), np.float32, 1)  # type: ignore[attr-defined]
+    type(array).__module__ = "cupy"
+    backend.zeros(array, (2,), np.float32)
+    backend.ones_like(types.SimpleNamespace(shape=(), dtype=np.dtype("f4")), array)
+    placing.placed(2.0, array)
+    assert machine.done == [("zeros", 1), ("ones", 1), ("asarray", 1)]
+    assert machine.current == 0
