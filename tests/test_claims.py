@@ -57,11 +57,19 @@ def test_a_function_that_mixes_entries_is_refused(name, dtype):
         npgrad.elementwise_grad(MIXING[name])(X.astype(dtype))
 
 
-def test_it_is_looked_at_again_while_nothing_could_be_seen():
-    transform = npgrad.elementwise_grad(np.cumsum)
-    assert transform(X[:1]) == 1.0  # of one entry it is elementwise
+@pytest.mark.parametrize(
+    ("f", "first", "then"),
+    [
+        (np.cumsum, X[:1], X),  # of one entry it is elementwise
+        (lambda x: x * np.sum(x), np.zeros(3), X),
+        (lambda x: np.where(x > 0, x, np.sum(x)), np.array([1.0, 2.0]), np.array([1.0, -2.0])),
+    ],
+)
+def test_every_call_is_looked_at(f, first, then):
+    transform = npgrad.elementwise_grad(f)
+    np.testing.assert_allclose(transform(first), npgrad.grad(lambda x: np.sum(f(x)))(first))
     with pytest.raises(NotDifferentiable, match="not elementwise"):
-        transform(X)
+        transform(then)
 
 
 @pytest.mark.parametrize(
@@ -164,3 +172,33 @@ def test_second_derivatives_of_a_holomorphic_function():
     f = lambda z: z**3 + np.conj(np.conj(z))
     got = npgrad.grad(npgrad.grad(f, holomorphic=True), holomorphic=True)(1 + 2j)
     assert got == pytest.approx(6 * (1 + 2j))
+
+
+# -- Jacobians of complex numbers ------------------------------------------------------------------
+COMPLEX_OUTPUTS = {
+    "fft": (np.fft.fft, np.array([1.0, 2.0])),
+    "times i": (lambda x: 1j * x, 2.0),
+    "more outputs": (lambda x: np.exp(1j * x * np.arange(5)), 1.0),
+    "fewer outputs": (lambda x: np.sum(np.exp(1j * x)), X),
+    "in a dict": (lambda x: {"real": x, "complex": x * 1j}, X),
+}
+
+
+@pytest.mark.parametrize("name", COMPLEX_OUTPUTS)
+@pytest.mark.parametrize("transform", [npgrad.jacobian, npgrad.jacrev, npgrad.jacfwd])
+def test_a_complex_output_has_no_jacobian_in_either_mode(name, transform):
+    f, x = COMPLEX_OUTPUTS[name]
+    with pytest.raises(
+        NotDifferentiable, match=r"Jacobian of a complex output.*np\.real and np\.imag"
+    ):
+        transform(f)(x)
+
+
+def test_complex_arguments_of_jacobians():
+    length = lambda z: np.abs(z) ** 2
+    np.testing.assert_allclose(npgrad.jacrev(length)(Z), np.diag(2 * Z))
+    np.testing.assert_allclose(npgrad.jacobian(length)(Z), np.diag(2 * Z))
+    with pytest.raises(NotDifferentiable, match=r"jacfwd by a complex argument.*jacrev"):
+        npgrad.jacfwd(length)(Z)
+    with pytest.raises(NotDifferentiable, match=r"Hessian by a complex argument.*x \+ 1j \* y"):
+        npgrad.hessian(lambda z: np.sum(length(z)))(Z)

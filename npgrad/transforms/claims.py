@@ -52,11 +52,11 @@ def is_pointwise(run: Run, nodes: Sequence[Node]) -> bool:
     )
 
 
-def refuse_mixing(run: Run, nodes: Sequence[Node], gradients: Sequence[Any]) -> bool:
+def refuse_mixing(run: Run, nodes: Sequence[Node], gradients: Sequence[Any]) -> None:
     """Raise if an output depends on other entries of the arguments than its own.
 
     ``J v`` is compared with the column sums of J, the `gradients`, times v: for a diagonal J they
-    are the same. Returns whether there was anything to see.
+    are the same.
     """
     leaves = [node for argument in run.arguments for node in argument.nodes]
     slopes = [np.asarray(value(part)) for gradient in gradients for part in arrays_in(gradient)[0]]
@@ -72,7 +72,7 @@ def refuse_mixing(run: Run, nodes: Sequence[Node], gradients: Sequence[Any]) -> 
     try:
         moved = Forward().run(collect(nodes, run.floor)[0], seeds, list(nodes))
     except NoDerivative:
-        return True  # there is no forward mode to ask
+        return  # there is no forward mode to ask
     sums = sum(np.real(np.conj(slope) * v) for slope, v in zip(slopes, directions, strict=True))
     pushed = sum(np.asarray(value(part)) for part in moved if part is not None)
     with np.errstate(invalid="ignore", over="ignore"):
@@ -86,7 +86,6 @@ def refuse_mixing(run: Run, nodes: Sequence[Node], gradients: Sequence[Any]) -> 
             "output depends on several entries of its argument. npgrad.jacobian has every "
             "derivative, npgrad.grad of np.sum of the output their sums."
         )
-    return bool(off.size > 1)
 
 
 def is_holomorphic(run: Run, node: Node) -> bool:

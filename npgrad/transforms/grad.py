@@ -203,9 +203,8 @@ def elementwise_grad(
     ShapeMismatch
         The output has another shape than the argument.
     NotDifferentiable
-        An entry of the output depends on others of the argument (``np.cumsum``). A recording of
-        elementwise functions alone shows that it does not; of another the first call looks, with
-        one sweep more.
+        An entry of the output depends on others of the argument here (``np.cumsum``). A recording
+        of elementwise functions alone shows that it does not; another takes one sweep more to see.
 
     Examples
     --------
@@ -218,8 +217,6 @@ def elementwise_grad(
 
 class ElementwiseGradient(Derived):
     """What `elementwise_grad` returns."""
-
-    _known = False  # whether the function was seen not to mix entries
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The gradient of the sum of the output's entries."""
@@ -237,10 +234,10 @@ class ElementwiseGradient(Derived):
                     )
                 seeds.append((node, backend.ones_like(node, current(part)[0])))
         nodes = [node for node, _ in seeds]
-        doubt = not self._known and not is_pointwise(run, nodes)
+        doubt = not is_pointwise(run, nodes)
         gradients, _ = run.gradients(seeds, doubt)
         if doubt:
-            self._known = refuse_mixing(run, nodes, gradients)
+            refuse_mixing(run, nodes, gradients)
         gradient = gradients[0] if self._single else tuple(gradients)
         return (gradient, run.aux) if self._has_aux else gradient
 

@@ -15,7 +15,7 @@ import numpy as np
 from ..errors import NotDifferentiable
 from ..graph import backend
 from ..graph.array import GradArray, current
-from ..graph.node import outside
+from ..graph.node import Node, outside, recorded_at
 from ..graph.order import collect, depending
 from .forward import sweep
 from .grad import Derived, grad
@@ -67,6 +67,8 @@ class _Linear:
                     "npgrad: a Jacobian needs a function that returns arrays or numbers, this one "
                     f"returned {type(plain).__name__}"
                 )
+            if node is not None and node.dtype.kind == "c":
+                self._refuse_complex(node)
             self.values.append(plain)
             self.nodes.append(node)
         known = [node for node in self.nodes if node is not None]
@@ -76,6 +78,19 @@ class _Linear:
         )
         self.inputs = [node for argument in self.run.arguments for node in argument.nodes]
         self.likes = [like for argument in self.run.arguments for like in argument.likes]
+
+    def _refuse_complex(self, node: Node) -> None:
+        if any(leaf.dtype.kind == "c" for a in self.run.arguments for leaf in a.nodes):
+            raise NotDifferentiable(
+                "npgrad: the Jacobian of a complex output by a complex argument (as a Hessian by a "
+                f"complex argument is) is no matrix of complex numbers.{recorded_at(node)} "
+                "Differentiate by the real and the imaginary part (lambda x, y: f(x + 1j * y)), or "
+                "take npgrad.vjp, npgrad.jvp, npgrad.hvp along a direction."
+            )
+        raise NotDifferentiable(
+            f"npgrad: the Jacobian of a complex output.{recorded_at(node)} Take np.real and "
+            "np.imag of it, or npgrad.vjp and npgrad.jvp."
+        )
 
     def chunk(self, total: int, extent: int, chunk: int | None) -> int:
         """How many rows to take at once."""
@@ -119,11 +134,6 @@ def _reverse_block(linear: _Linear, k: int, chunk: int | None, update: Any) -> l
     if node is None or total == 0:
         pairs = zip(linear.inputs, linear.likes, strict=True)
         return [_zeros(shape, leaf, linear.recorded, like) for leaf, like in pairs]
-    if dtype.kind == "c":
-        raise NotDifferentiable(
-            "npgrad: the Jacobian of a complex output: take np.real and np.imag of it, or "
-            "npgrad.vjp and npgrad.jvp"
-        )
     parts: list[list[Any]] = [[] for _ in linear.inputs]
     for start, stop in _spans(total, linear.chunk(total, total, chunk)):
         rows = _unit_rows(start, stop, shape, dtype, linear.values[k])
@@ -207,7 +217,10 @@ def _by_forward(linear: _Linear, single: bool, chunk: int | None, progress: bool
     blocks: list[list[Any]] = [[] for _ in linear.outputs]
     for leaf, like in zip(linear.inputs, linear.likes, strict=True):
         if leaf.dtype.kind == "c":
-            raise NotDifferentiable("npgrad: the Jacobian with respect to a complex argument")
+            raise NotDifferentiable(
+                "npgrad: jacfwd by a complex argument, which has two directions for each entry: "
+                "npgrad.jacrev gives du/dx + i du/dy of a real output."
+            )
         count = _size(leaf.shape)
         columns: list[list[Any]] = [[] for _ in linear.outputs]
         for start, stop in _spans(count, linear.chunk(count, count, chunk)):
@@ -267,7 +280,7 @@ def jacobian(
     Raises
     ------
     NotDifferentiable
-        A complex output or argument, or an output that is no array.
+        A complex output, a complex argument in forward mode, or an output that is no array.
 
     Examples
     --------
