@@ -69,6 +69,8 @@ def piece(x: Any, k: float, m: float = 1.0) -> Any:
 
 
 FULL: dict[str, Any] = {"dtype": "f8", "order": "F", "device": "cpu"}
+NEW = np.lib.NumpyVersion(np.__version__) >= "2.1.0"  # asanyarray and astype got more keywords
+COPIED: dict[str, Any] = {**FULL, "copy": True} if NEW else {"dtype": "f8", "order": "F"}
 # Arguments as NumPy names them, for functions that wrapped code makes arrays with.
 MAKERS: list[tuple[str, Callable[..., Any]]] = [
     (
@@ -95,7 +97,7 @@ MAKERS: list[tuple[str, Callable[..., Any]]] = [
     ),
     ("np.array ndmin", lambda a: np.array([a[0], a[1] * a[2]], ndmin=2, like=a)),
     ("np.asarray keywords", lambda a: np.asarray(a=[a, a * a], copy=True, like=a, **FULL)),
-    ("np.asanyarray keywords", lambda a: np.asanyarray(a=[a, a * a], copy=True, like=a, **FULL)),
+    ("np.asanyarray keywords", lambda a: np.asanyarray(a=[a, a * a], like=a, **COPIED)),
     ("np.ascontiguousarray keywords", lambda a: np.ascontiguousarray(a=a.T, dtype="f8", like=a)),
     ("np.asfortranarray keywords", lambda a: np.asfortranarray(a=[a, a], dtype="f8", like=a) * a),
     (
@@ -206,7 +208,7 @@ if hasattr(np, "cumulative_sum"):
         (f"np.{f.__name__} written out", into(lambda a, f=f, **kw: f(a, dtype=a.dtype, **kw)))
         for f in (np.cumulative_sum, np.cumulative_prod)
     ]
-if hasattr(np, "astype"):
+if "device" in inspect.signature(np.astype).parameters:
     MAKERS.append(("np.astype device", lambda a: np.astype(a, np.float64, device="cpu") ** 2))
 if "sorted" in inspect.signature(np.unique).parameters:
     OTHERS.append(("np.unique sorted", lambda a: np.sort(np.unique(a, sorted=False)) ** 2))
