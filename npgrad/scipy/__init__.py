@@ -31,6 +31,10 @@ _CHAPTERS = (
 def __getattr__(name: str) -> _Any:
     if name in _CHAPTERS:
         return _importlib.import_module(f"{__name__}.{name}")
+    if not name.startswith("_"):
+        theirs = _importlib.import_module("scipy")
+        if hasattr(theirs, name):
+            return getattr(theirs, name)  # optimize, constants, ...: no chapter of ours
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -20,6 +20,7 @@ from . import _CHAPTERS
 PRODUCT = "@"
 PRODUCTS = ("__matmul__", "__rmatmul__", "__mul__", "__rmul__", "dot", "multiply")
 WRAPPED = ("f", "fun", "func", "function", "hypotest_fun_in", "hypotest_fun_out")
+OWN = "give it a rule with npgrad.primitive, or npgrad.value(x) to cut the gradient on purpose"
 SHOWN = 12  # names of stand-ins in a message
 
 
@@ -29,10 +30,11 @@ def advise(frame: FrameType | None) -> tuple[str, str] | None:
     The user's frame is the first one, from the inside, that is neither npgrad's, NumPy's nor
     SciPy's.
     """
-    called = None
+    called, ours = None, False
     while frame is not None:
         module = str(frame.f_globals.get("__name__", ""))
         top = module.partition(".")[0]
+        ours = ours or module.startswith("npgrad.scipy.")
         if top == "scipy":
             called = _public(frame, module) or called
         elif top not in ("numpy", "npgrad", "functools", "contextlib"):
@@ -44,7 +46,7 @@ def advise(frame: FrameType | None) -> tuple[str, str] | None:
         return "a product with a sparse matrix", (
             "npgrad.scipy.sparse.matmul(A, x), or A.toarray() for other operations"
         )
-    return ".".join(called), _remedy(*called)
+    return ".".join(called), OWN if ours else _remedy(*called)
 
 
 def _public(frame: FrameType, module: str) -> tuple[str, str] | None:
@@ -88,9 +90,8 @@ def _remedy(package: str, name: str) -> str:
         )
     chapter = package.removeprefix("scipy.")
     first = name.partition(".")[0]
-    own = "give it a rule with npgrad.primitive, or npgrad.value(x) to cut the gradient on purpose"
     if chapter.partition(".")[0] not in _CHAPTERS:
-        return f"npgrad.scipy has no stand-in for it: {own}"
+        return f"npgrad.scipy has no stand-in for it: {OWN}"
     try:
         ours = list(importlib.import_module(f"npgrad.{package}").__all__)
     except ImportError:
@@ -103,4 +104,4 @@ def _remedy(package: str, name: str) -> str:
     near = difflib.get_close_matches(first, ours, SHOWN, 0.5)
     near += [other for other in ours if other not in near][: SHOWN - len(near)]
     listed = f" (npgrad.{package} has {', '.join(near)})" if near else ""
-    return f"npgrad has no stand-in for it{listed}: {own}"
+    return f"npgrad has no stand-in for it{listed}: {OWN}"

@@ -107,6 +107,13 @@ def plain(value: Any) -> Any:
     return cut(value)
 
 
+def theirs(module: Any, name: str) -> Any:
+    """A name of SciPy's module; none of the module system's own, such as ``__path__``."""
+    if name.startswith("__"):
+        raise AttributeError(f"module of npgrad.scipy has no attribute {name!r}")
+    return getattr(module, name)
+
+
 def refuse(name: str, what: str) -> NoDerivative:
     """The error for a form of a function that has no rule here."""
     return NoDerivative(

@@ -11,6 +11,7 @@ import scipy.stats as original
 
 from ..table import reverse
 from ._declare import array_of, is_recorded, operation, plain, refuse, varies
+from ._univariate import frozen, without_rule
 from .linalg import solve_triangular
 
 Array = Any
@@ -31,7 +32,13 @@ class Multivariate:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        return getattr(getattr(original, self.name), name)
+        theirs = getattr(getattr(original, self.name), name)
+        return without_rule(theirs, f"stats.{self.name}", self.methods)
+
+    @property
+    def theirs(self) -> Any:
+        """SciPy's."""
+        return getattr(original, self.name)
 
 
 class FrozenMultivariate:
@@ -50,8 +57,7 @@ class FrozenMultivariate:
         if name in self.distribution.methods:
             bound = getattr(self.distribution, name)
             return lambda *x: bound(*x, *self.args, **self.kwds)
-        frozen = getattr(original, self.distribution.name)(*self.args, **self.kwds)
-        return getattr(frozen, name)
+        return frozen(self, name, self.distribution.methods)
 
 
 class Dirichlet(Multivariate):
@@ -121,6 +127,8 @@ class MultivariateNormal(Multivariate):
         """
         if not (is_recorded(x) or is_recorded(mean) or is_recorded(cov)):
             return original.multivariate_normal.logpdf(x, mean, cov, allow_singular)
+        singular = _rank_is_less(cov)
+        allow_singular = allow_singular or singular
         x, mean, cov = _processed(x, mean, cov)
         deviation = x - mean
         if allow_singular:
@@ -175,9 +183,17 @@ class MultivariateNormal(Multivariate):
         return np.squeeze((x - mean)[..., 0] / np.sqrt(cov[0, 0]))
 
 
+def _rank_is_less(cov: Any) -> bool:
+    """Whether `cov` is a Covariance of SciPy's that is singular: it says so itself."""
+    return isinstance(cov, original.Covariance) and bool(np.any(cov.rank < cov.shape[-1]))
+
+
 def _processed(x: Any, mean: Any, cov: Any) -> tuple[Array, Array, Array]:
     """`x` with the variables last, `mean` a vector, `cov` a matrix, as SciPy reads them."""
     x = array_of(x)
+    if isinstance(cov, original.Covariance):
+        cov = cov.covariance
+        mean = None if mean is None else np.broadcast_to(array_of(mean), cov.shape[-1:])
     if cov is None or type(cov) in (int, float):
         cov = np.full((), 1 if cov is None else cov, x.dtype if x.dtype.kind == "f" else float)
     cov = array_of(cov)

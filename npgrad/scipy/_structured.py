@@ -17,7 +17,13 @@ Array = Any
 # ------------------------------------------------------------------------------------- Sylvester
 @operation("scipy.linalg.solve_sylvester")
 def _sylvester(a: Array, b: Array, q: Array) -> Array:
-    """a x + x b = q, stacks one by one."""
+    """a x + x b = q, stacks one by one.
+
+    In one dtype: of a real matrix beside a complex one SciPy takes the real Schur form, which is no
+    triangle where eigenvalues are complex, and solves another equation.
+    """
+    dtype = np.result_type(a, b, q)
+    a, b, q = (m.astype(dtype) for m in (a, b, q))
     if a.ndim == b.ndim == q.ndim == 2:
         return original.solve_sylvester(a, b, q)
     lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2], q.shape[:-2])

@@ -7,6 +7,7 @@ the support has a zero gradient; where SciPy's value is NaN, so is the gradient.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -15,8 +16,10 @@ import numpy as np
 import scipy.special as sp
 import scipy.stats as original
 
+from ..errors import NoDerivative
 from ..rules.special.shapes import t_log_density
 from ._declare import array_of, is_recorded, plain, refuse, varies
+from ._tails import log_betainc, log_gammainc, log_gammaincc, log_of, log_stdtr
 
 Array = Any
 Formula = Callable[..., Array]
@@ -32,6 +35,40 @@ OUTSIDE = {
     "sf": (1.0, 0.0),
     "logsf": (0.0, -np.inf),
 }
+
+
+def without_rule(theirs: Any, name: str, methods: tuple[str, ...]) -> Any:
+    """SciPy's method, that refuses recorded arguments and says which methods take them."""
+    if not callable(theirs):
+        return theirs
+
+    @functools.wraps(theirs)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        if varies([args, kwargs]):
+            raise NoDerivative(
+                f"npgrad: npgrad.scipy.{name}.{theirs.__name__} has no derivative here; "
+                f"{', '.join(sorted(methods))} have. A quantile is differentiated by "
+                "npgrad.transforms.implicit.root of cdf, or as the inverse function of "
+                "scipy.special (ndtri, gammaincinv, betaincinv, ...); npgrad.value of the "
+                "arguments treats them as constants."
+            )
+        if is_recorded([args, kwargs]):  # constants of wrapped code
+            args, kwargs = plain(args), plain(kwargs)
+        return theirs(*args, **kwargs)
+
+    return run
+
+
+def frozen(mine: Any, method: str, methods: tuple[str, ...]) -> Any:
+    """A method of SciPy's frozen distribution, refused where a parameter is recorded."""
+    given = [mine.args, mine.kwds]
+    if not varies(given):
+        theirs = mine.distribution.theirs(*plain(mine.args), **plain(mine.kwds))
+        return without_rule(getattr(theirs, method), f"stats.{mine.distribution.name}", methods)
+    bound = without_rule(
+        getattr(mine.distribution.theirs, method), f"stats.{mine.distribution.name}", methods
+    )
+    return lambda *args, **kwargs: bound(*args, *mine.args, **kwargs, **mine.kwds)
 
 
 class Distribution:
@@ -80,7 +117,7 @@ class Distribution:
             raise AttributeError(method)
         theirs = getattr(self.theirs, method)
         if method not in self.formulas:
-            return theirs
+            return without_rule(theirs, f"stats.{self.name}", tuple(self.formulas))
 
         def run(x: Any, *args: Any, **kwargs: Any) -> Any:
             if is_recorded(x) or is_recorded(args) or is_recorded(kwargs):
@@ -178,7 +215,7 @@ class Frozen:
         if method in self.distribution.formulas:
             bound = getattr(self.distribution, method)
             return lambda x: bound(x, *self.args, **self.kwds)
-        return getattr(self.distribution.theirs(*self.args, **self.kwds), method)
+        return frozen(self, method, tuple(self.distribution.formulas))
 
 
 def _alike(values: list[Any]) -> list[Any]:
@@ -191,6 +228,18 @@ def _alike(values: list[Any]) -> list[Any]:
 
 # ---------------------------------------------------------------------------------- the formulas
 HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
+
+
+def _t_logcdf(x: Array, df: Array) -> Array:
+    """Beyond what a number holds the normal one for infinitely many degrees of freedom."""
+    infinite = plain(df) == np.inf
+    if not np.any(infinite):
+        return log_of(sp.stdtr(df, x), log_stdtr, df, np.abs(x))
+    finite = log_of(
+        sp.stdtr(np.where(infinite, 1, df), np.where(infinite, 0, x)), log_stdtr,
+        np.where(infinite, 1, df), np.abs(np.where(infinite, 1, x)),
+    )  # fmt: skip
+    return np.where(infinite, sp.log_ndtr(np.where(infinite, x, 0)), finite)
 
 
 def _poisson_logpmf(x: Array, mu: Array) -> Array:
@@ -227,6 +276,8 @@ t = Distribution(
     logpdf=lambda x, df: t_log_density(df, x),
     cdf=lambda x, df: sp.stdtr(df, x),
     sf=lambda x, df: sp.stdtr(df, -x),
+    logcdf=_t_logcdf,
+    logsf=lambda x, df: _t_logcdf(-x, df),
 )
 beta = Distribution(
     "beta",
@@ -235,6 +286,8 @@ beta = Distribution(
     logpdf=lambda x, a, b: sp.xlog1py(b - 1, -x) + sp.xlogy(a - 1, x) - sp.betaln(a, b),
     cdf=lambda x, a, b: sp.betainc(a, b, x),
     sf=lambda x, a, b: sp.betaincc(a, b, x),
+    logcdf=lambda x, a, b: log_of(sp.betainc(a, b, x), log_betainc, a, b, x, 1 - x),
+    logsf=lambda x, a, b: log_of(sp.betaincc(a, b, x), log_betainc, b, a, 1 - x, x),
 )
 gamma = Distribution(
     "gamma",
@@ -243,6 +296,8 @@ gamma = Distribution(
     logpdf=lambda x, a: sp.xlogy(a - 1, x) - x - sp.gammaln(a),
     cdf=lambda x, a: sp.gammainc(a, x),
     sf=lambda x, a: sp.gammaincc(a, x),
+    logcdf=lambda x, a: log_of(sp.gammainc(a, x), log_gammainc, a, x),
+    logsf=lambda x, a: log_of(sp.gammaincc(a, x), log_gammaincc, a, x),
 )
 chi2 = Distribution(
     "chi2",
@@ -253,6 +308,8 @@ chi2 = Distribution(
     ),
     cdf=lambda x, df: sp.chdtr(df, x),
     sf=lambda x, df: sp.chdtrc(df, x),
+    logcdf=lambda x, df: log_of(sp.chdtr(df, x), log_gammainc, 0.5 * df, 0.5 * x),
+    logsf=lambda x, df: log_of(sp.chdtrc(df, x), log_gammaincc, 0.5 * df, 0.5 * x),
 )
 expon = Distribution(
     "expon",
@@ -271,4 +328,6 @@ poisson = Distribution(
     logpmf=_poisson_logpmf,
     cdf=lambda x, mu: sp.pdtr(np.floor(x), mu),
     sf=lambda x, mu: sp.pdtrc(np.floor(x), mu),
+    logcdf=lambda x, mu: log_of(sp.pdtr(np.floor(x), mu), log_gammaincc, np.floor(x) + 1, mu),
+    logsf=lambda x, mu: log_of(sp.pdtrc(np.floor(x), mu), log_gammainc, np.floor(x) + 1, mu),
 )

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.fft as original
 
-from ._declare import array_of, refuse, stand_in
+from ._declare import array_of, refuse, stand_in, theirs
 
 _ONE = ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")
 _MANY = ("fft2", "ifft2", "rfft2", "irfft2", "fftn", "ifftn", "rfftn", "irfftn")
@@ -25,7 +25,7 @@ __all__ = [*_ONE, *_MANY, *_HERMITIAN, *_SHIFTS]  # noqa: PLE0604 -- tuples of n
 
 
 def __getattr__(name: str) -> Any:
-    return getattr(original, name)
+    return theirs(original, name)
 
 
 def _one(name: str) -> Any:
@@ -82,6 +82,7 @@ def _many(name: str) -> Any:
         if plan is not None:
             raise refuse(f"fft.{name}", "with plan=")
         x = array_of(x)
+        s, axes = ((v,) if isinstance(v, (int, np.integer)) else v for v in (s, axes))
         if s is not None and axes is None:
             s = tuple(s)
             axes = tuple(range(x.ndim - len(s), x.ndim))

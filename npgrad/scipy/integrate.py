@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.integrate as original
 
-from ._declare import array_of, is_recorded, stand_in
+from ._declare import array_of, is_recorded, stand_in, theirs
 from ._ivp import solve_ivp
 from ._ode import odeint
 from ._quad import quad
@@ -23,7 +23,7 @@ __all__ = ["cumulative_trapezoid", "odeint", "quad", "simpson", "solve_ivp", "tr
 
 
 def __getattr__(name: str) -> Any:
-    return getattr(original, name)
+    return theirs(original, name)
 
 
 @stand_in(original.trapezoid)

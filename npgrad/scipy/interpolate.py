@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.interpolate as original
 
-from ._declare import array_of, is_recorded, plain, refuse
+from ._declare import array_of, is_recorded, plain, refuse, theirs
 from .linalg import solve_banded
 
 Array = Any
@@ -23,7 +23,7 @@ INSTEAD = dict.fromkeys(
 
 
 def __getattr__(name: str) -> Any:
-    return getattr(original, name)
+    return theirs(original, name)
 
 
 class PiecewisePolynomial:

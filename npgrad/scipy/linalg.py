@@ -17,7 +17,7 @@ import scipy.linalg as original
 
 from ..rules.linalg import adjoint, hermitian_part, transposed
 from ..table import reverse
-from ._declare import array_of, finite, operation, plain, stand_in
+from ._declare import array_of, finite, operation, plain, stand_in, theirs
 from ._structured import block_diag, solve_banded, solve_sylvester, toeplitz
 
 Array = Any
@@ -42,7 +42,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    return getattr(original, name)
+    return theirs(original, name)
 
 
 # ------------------------------------------------------------------------------------- triangles

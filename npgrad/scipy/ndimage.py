@@ -14,7 +14,7 @@ import numpy as np
 import scipy.ndimage as original
 
 from ..errors import NoDerivative
-from ._declare import array_of, is_recorded, plain, refuse, stand_in, varies
+from ._declare import array_of, is_recorded, plain, refuse, stand_in, theirs, varies
 
 Array = Any
 
@@ -41,7 +41,7 @@ PAD = {
 
 
 def __getattr__(name: str) -> Any:
-    return getattr(original, name)
+    return theirs(original, name)
 
 
 def _listed(value: Any, axes: tuple[int, ...]) -> list[Any]:
@@ -111,7 +111,8 @@ def _weights(value: Any, x: Array) -> Array:
     """Weights in the precision of the image; recorded ones as they are."""
     if is_recorded(value):
         return array_of(value)
-    return np.asarray(value).astype(x.dtype)
+    value = np.asarray(value)
+    return value.astype(np.result_type(x, np.complex64) if value.dtype.kind == "c" else x.dtype)
 
 
 @stand_in(original.correlate1d)
@@ -119,7 +120,14 @@ def correlate1d(
     input: Any, weights: Any, axis: int = -1, output: Any = None, mode: str = "reflect",
     cval: Any = 0.0, origin: int = 0,
 ) -> Any:  # fmt: skip
-    """SciPy's ``correlate1d``."""
+    """SciPy's ``correlate1d``, of which complex weights are conjugated."""
+    return _correlate1d(input, np.conj(array_of(weights)), axis, output, mode, cval, origin)
+
+
+def _correlate1d(
+    input: Any, weights: Any, axis: int, output: Any, mode: str, cval: Any, origin: int
+) -> Any:
+    """The sum of the products."""
     _no_output("correlate1d", output)
     x = _image("correlate1d", input)
     return _along(x, _weights(weights, x), axis % x.ndim, mode, cval, origin)
@@ -133,7 +141,7 @@ def convolve1d(
     """SciPy's ``convolve1d``."""
     weights = array_of(weights)[::-1]
     origin = -origin - (weights.shape[0] % 2 == 0)
-    return correlate1d(input, weights, axis, output, mode, cval, origin)
+    return _correlate1d(input, weights, axis, output, mode, cval, origin)
 
 
 @stand_in(original.correlate)
@@ -143,6 +151,8 @@ def correlate(
 ) -> Any:  # fmt: skip
     """SciPy's ``correlate``, differentiable in the image and in the weights.
 
+    Complex weights are conjugated.
+
     Examples
     --------
     >>> import numpy as np, npgrad
@@ -150,6 +160,13 @@ def correlate(
     >>> npgrad.grad(f)(np.zeros(3))
     array([3., 4., 0.])
     """
+    return _correlate(input, np.conj(array_of(weights)), output, mode, cval, origin, axes)
+
+
+def _correlate(
+    input: Any, weights: Any, output: Any, mode: Any, cval: Any, origin: Any, axes: Any
+) -> Any:
+    """The sum of the products."""
     _no_output("correlate", output)
     x = _image("correlate", input)
     w = _weights(weights, x)
@@ -179,7 +196,7 @@ def convolve(
     w = array_of(weights)
     shifts = _listed(origin, tuple(range(w.ndim)))
     turned = [-s - (n % 2 == 0) for s, n in zip(shifts, w.shape, strict=True)]
-    return correlate(input, np.flip(w), output, mode, cval, turned, axes=axes)
+    return _correlate(input, np.flip(w), output, mode, cval, turned, axes)
 
 
 @stand_in(original.uniform_filter)

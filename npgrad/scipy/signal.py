@@ -8,7 +8,7 @@ import numpy as np
 import scipy.signal as original
 
 from ..table import bilinear, reverse
-from ._declare import array_of, operation, stand_in
+from ._declare import array_of, operation, stand_in, theirs
 
 Array = Any
 
@@ -16,7 +16,7 @@ __all__ = ["convolve", "correlate", "fftconvolve", "lfilter", "lfiltic"]
 
 
 def __getattr__(name: str) -> Any:
-    return getattr(original, name)
+    return theirs(original, name)
 
 
 # ----------------------------------------------------------------------------------- convolution

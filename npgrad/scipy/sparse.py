@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as original
 
 from ..table import linear
-from ._declare import array_of, is_recorded, operation
+from ._declare import array_of, is_recorded, operation, theirs
 
 Array = Any
 
@@ -20,7 +20,7 @@ __all__ = ["matmul"]
 
 
 def __getattr__(name: str) -> Any:
-    return getattr(original, name)
+    return theirs(original, name)
 
 
 class _Constant:

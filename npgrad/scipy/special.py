@@ -12,7 +12,7 @@ import numpy as np
 import scipy.special as original
 
 from ..table import reverse
-from ._declare import array_of, operation, plain, refuse, stand_in
+from ._declare import array_of, operation, plain, refuse, stand_in, theirs
 
 Array = Any
 
@@ -20,7 +20,7 @@ __all__ = ["log_softmax", "logsumexp", "multigammaln", "polygamma", "softmax"]
 
 
 def __getattr__(name: str) -> Any:
-    return getattr(original, name)
+    return theirs(original, name)
 
 
 # ------------------------------------------------------------------------------------- logsumexp

@@ -15,6 +15,7 @@ from typing import Any
 
 import scipy.stats as original
 
+from ._declare import theirs
 from ._multivariate import dirichlet, multivariate_normal
 from ._univariate import beta, chi2, expon, gamma, norm, poisson, t
 
@@ -32,4 +33,4 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    return getattr(original, name)
+    return theirs(original, name)

@@ -23,14 +23,20 @@ Argnums = int | str | Sequence[int | str]
 
 
 def _covered(error: Exception, printed: Any) -> GradientLost | None:
-    """The refusal that compiled code made another error of; None if `error` is no such one.
+    """The refusal that SciPy's or compiled code made another error of; None if `error` is no such.
 
     SciPy's root finders call the function from C. brentq goes on after a refusal, which Python
     reports as a SystemError caused by it; fsolve prints it, which leaves it in ``sys.last_value``
-    (`printed` is what was there before), and raises an error of its own.
+    (`printed` is what was there before), and raises an error of its own. Where a recorded value is
+    put into a buffer of SciPy's, NumPy makes a ValueError of the refusal.
     """
-    if isinstance(error, SystemError) and isinstance(error.__cause__, GradientLost):
-        return error.__cause__
+    if isinstance(error.__cause__, GradientLost):
+        place = error.__traceback__
+        while place is not None and place.tb_next is not None:
+            place = place.tb_next
+        module = "" if place is None else str(place.tb_frame.f_globals.get("__name__", ""))
+        if isinstance(error, SystemError) or module.partition(".")[0] == "scipy":
+            return error.__cause__
     last = getattr(sys, "last_value", None)
     return last if last is not printed and isinstance(last, GradientLost) else None
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+
 import numpy as np
 import pytest
 import scipy.cluster.vq
@@ -13,6 +15,7 @@ import scipy.ndimage
 import scipy.optimize
 import scipy.signal
 import scipy.sparse
+import scipy.sparse.linalg
 import scipy.stats
 
 import npgrad
@@ -40,6 +43,8 @@ LOST = {
     "optimiser": (lambda x: scipy.optimize.minimize(lambda z: np.sum(z**2), x).x, X,
                   "scipy.optimize.minimize", r"implicit\.root"),
     "other chapter": (scipy.cluster.vq.whiten, A, "scipy.cluster.vq.whiten", r"npgrad\.primitive"),
+    "of a part": (lambda x: scipy.sparse.linalg.spsolve(SPARSE, x), X,
+                  "scipy.sparse.linalg.spsolve", r"npgrad\.primitive"),
     "sparse @ x": (lambda x: SPARSE @ x, X, "sparse matrix", r"npgrad\.scipy\.sparse\.matmul"),
     "x @ sparse": (lambda x: x @ SPARSE, X, "sparse matrix", r"npgrad\.scipy\.sparse\.matmul"),
     "sparse.dot": (lambda x: SPARSE.dot(x), X, "sparse matrix", r"npgrad\.scipy\.sparse\.matmul"),
@@ -75,6 +80,40 @@ def test_a_call_of_the_users_own_is_not_blamed_on_scipy():
 def test_sparse_products_give_what_the_remedy_says():
     product = lambda x: np.sum(npgrad.scipy.sparse.matmul(x, SPARSE))
     np.testing.assert_allclose(npgrad.grad(product)(X), A.sum(axis=1))
+
+
+@pytest.mark.parametrize("method", ["Nelder-Mead", "COBYLA", "Powell", "BFGS"])
+def test_optimisers_that_store_the_value_say_what_to_write(method):
+    """NumPy and SciPy cover the refusal with errors of their own."""
+    f = lambda c: scipy.optimize.minimize(lambda p: np.sum((p**2 - c) ** 2), [1.0], method=method)
+    with pytest.raises(GradientLost, match=r"scipy\.optimize\.minimize takes .*implicit\.root"):
+        npgrad.grad(lambda c: f(c).x[0])(2.0)
+
+
+def test_a_sparse_matrix_of_recorded_numbers_is_refused():
+    with pytest.raises(GradientLost, match=r"scipy\.sparse\.csr_array takes plain"):
+        npgrad.grad(lambda x: np.sum(scipy.sparse.csr_array(x).data))(A)
+
+
+def test_an_error_of_the_users_that_a_refusal_caused_is_kept():
+    def f(x):
+        try:
+            return float(x)
+        except GradientLost as refusal:
+            raise LookupError("mine") from refusal
+
+    with pytest.raises(LookupError, match="mine"):
+        npgrad.grad(f, wrap=False)(2.0)
+
+
+def test_a_chapter_that_npgrad_has_not_is_scipys():
+    from npgrad.scipy import constants, optimize
+
+    assert optimize is scipy.optimize and constants.c == 299792458.0
+    with pytest.raises(AttributeError):
+        npgrad.scipy.no_such_chapter
+    with pytest.raises(ImportError):
+        importlib.import_module("npgrad.scipy.sparse.linalg")
 
 
 @pytest.mark.parametrize("name", ["brentq", "bisect", "fsolve", "leastsq"])

@@ -12,6 +12,7 @@ CASES = [
     ("fft", {}), ("ifft", {"n": 4, "axis": 0}), ("rfft", {"norm": "ortho"}), ("irfft", {"n": 7}),
     ("hfft", {}), ("ihfft", {"norm": "forward"}), ("fft2", {}), ("ifft2", {"s": (2, 5)}),
     ("rfft2", {}), ("irfft2", {}), ("fftn", {"s": (4,)}), ("ifftn", {"axes": (0,)}),
+    ("fftn", {"s": 3, "axes": 1}), ("irfftn", {"axes": -1}),
     ("rfftn", {"workers": 1}), ("irfftn", {"norm": "ortho"}), ("fftshift", {}),
     ("ifftshift", {"axes": 1}), ("hfft2", {}), ("hfft2", {"norm": "ortho", "s": (4, 5)}),
     ("hfftn", {"norm": "forward"}), ("hfftn", {"s": (7,)}), ("ihfft2", {"axes": (1, 0)}),

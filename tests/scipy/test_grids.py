@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.interpolate as splines
@@ -208,6 +210,33 @@ def test_image_convolutions_off_centre_and_along_an_axis(name):
         X,
         RNG.normal(size=4),
     )
+
+
+@pytest.mark.parametrize("name", ["correlate", "convolve", "correlate1d", "convolve1d"])
+@pytest.mark.parametrize("dtypes", [(complex, complex), (float, complex), (complex, float)])
+def test_complex_images_and_weights(name, dtypes):
+    """SciPy conjugates the weights of a correlation; the result is linear in each."""
+    made = lambda shape, dtype: (RNG.normal(size=shape) + 1j * RNG.normal(size=shape)).astype(dtype)
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        x, dx = made((4, 5), dtypes[0]), made((4, 5), dtypes[0])
+        shape = (3,) if name.endswith("1d") else (2, 3)
+        w, dw = made(shape, dtypes[1]), made(shape, dtypes[1])
+    f, g = getattr(ndimage, name), getattr(images, name)
+    cases = [
+        (lambda x: f(x, w), (x,), (dx,), g(dx, w)),
+        (lambda w: f(x, w), (w,), (dw,), g(x, dw)),
+        (f, (x, w), (dx, dw), g(dx, w) + g(x, dw)),
+    ]
+    for function, point, moves, slope in cases:
+        value, tangent = npgrad.jvp(function, point, moves)
+        assert value.dtype == g(x, w).dtype
+        np.testing.assert_allclose(value, g(x, w), rtol=1e-12)
+        np.testing.assert_allclose(tangent, slope, rtol=1e-12)
+        u = made(value.shape, complex)
+        back = npgrad.vjp(function, *point)[1](u)
+        got = sum(np.vdot(b, m).real for b, m in zip(back, moves, strict=True))
+        assert got == pytest.approx(np.vdot(u, slope).real, rel=1e-10)
 
 
 @pytest.mark.parametrize("mode", [*MODES, ("wrap", "nearest")])

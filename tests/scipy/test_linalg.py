@@ -234,6 +234,23 @@ def test_solve_sylvester():
     both("solve_sylvester", A, S[:2, :2], M)
 
 
+def test_solve_sylvester_of_real_and_complex_matrices():
+    """SciPy's own solution is none where the real one of two has complex eigenvalues."""
+    a, b, q = np.diag([3.0, 4, 5]) + 0.1j, np.array([[1.0, 2], [-2, 1]]), np.ones((3, 2))
+    for left, right, other in ((a, b, q), (b, a, q.T)):
+        rng = np.random.default_rng(1)
+        moves = [rng.normal(size=m.shape).astype(m.dtype) for m in (left, right, other)]
+        f = ours.solve_sylvester
+        x, dx = npgrad.jvp(f, (left, right, other), tuple(moves))
+        np.testing.assert_allclose(left @ x + x @ right, other, atol=1e-13)
+        da, db, dq = moves
+        np.testing.assert_allclose(left @ dx + dx @ right, dq - da @ x - x @ db, atol=1e-12)
+        u = rng.normal(size=x.shape) + 1j * rng.normal(size=x.shape)
+        back = npgrad.vjp(f, left, right, other)[1](u)
+        got = sum(np.vdot(g, m).real for g, m in zip(back, moves, strict=True))
+        assert got == pytest.approx(np.vdot(u, dx).real, rel=1e-10)
+
+
 @pytest.mark.parametrize(("low", "up"), [(1, 1), (2, 0), (0, 1), (1, 2)])
 def test_solve_banded(low, up):
     rng = np.random.default_rng(low + 3 * up)

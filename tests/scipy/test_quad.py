@@ -80,3 +80,22 @@ def test_smooth_but_steep_is_no_jump():
         2 / 3, rel=1e-6
     )
     assert npgrad.grad(lambda c: quad(lambda x: c * x, 1, 1)[0])(1.0) == 0
+
+
+def test_between_equal_limits():
+    """0, but d/dp of the integral of f from a(p) to b(p) is b' f(b) - a' f(a)."""
+    inside = lambda p: quad(lambda t: np.exp(t * p), p, 1.0 * p)[0]
+    assert inside(0.5) == 0 and npgrad.grad(inside)(0.5) == 0
+    upper = lambda p: quad(lambda t: np.exp(2 * t), 1.0, p)[0]
+    assert npgrad.grad(upper)(1.0) == pytest.approx(np.exp(2), rel=1e-13)
+    assert npgrad.grad(npgrad.grad(upper))(1.0) == pytest.approx(2 * np.exp(2), rel=1e-13)
+    third = npgrad.jvp(npgrad.grad(npgrad.grad(upper)), (1.0,), (1.0,))[1]
+    assert third == pytest.approx(4 * np.exp(2), rel=1e-12)
+
+
+def test_the_parameters_of_a_weight_function_are_refused():
+    for words in ({"weight": "sin"}, {"weight": "cauchy"}):
+        with pytest.raises(NoDerivative, match="the parameters of a weight function"):
+            npgrad.grad(lambda c, w=words: quad(lambda x: x, 0, 3, wvar=c, **w)[0])(2.0)
+    tight = lambda c: quad(lambda x: c * x, 0, 1, epsabs=1e-9 * c)[0]  # how exact is no value
+    assert npgrad.grad(tight)(2.0) == pytest.approx(0.5, rel=1e-14)

@@ -252,6 +252,55 @@ def test_multivariate_normal_parameters():
         npgrad.grad(lambda x: ours.multivariate_normal.cdf(x, np.zeros(3), COV))(x)
 
 
+def test_a_covariance_of_scipys():
+    x, mean = np.array([0.3, -0.4]), np.array([0.1, 0.2])
+    matrix = np.array([[2.0, 0.3], [0.3, 1.0]])
+    for cov in (
+        theirs.Covariance.from_diagonal([1.0, 2.0]),
+        theirs.Covariance.from_cholesky(np.linalg.cholesky(matrix)),
+        theirs.Covariance.from_precision(np.linalg.inv(matrix)),
+    ):
+        for method in LOGS:
+            f, g = (
+                getattr(ours.multivariate_normal, method),
+                getattr(theirs.multivariate_normal, method),
+            )
+            check(
+                lambda x, m, f=f, c=cov: f(x, m, c), lambda x, m, g=g, c=cov: g(x, m, c), x, mean,
+                single=False,
+            )  # fmt: skip
+            check(lambda x, f=f, c=cov: f(x, cov=c), lambda x, g=g, c=cov: g(x, cov=c), x,
+                  single=False)  # fmt: skip
+    flat = theirs.Covariance.from_diagonal([2.0, 0.0])  # on a line: of the first one alone
+    slope = npgrad.grad(lambda x: ours.multivariate_normal.logpdf(x, mean, flat))(
+        np.array([0.5, 0.2])
+    )
+    np.testing.assert_allclose(slope, [-0.2, 0], atol=1e-15)
+
+
+WITHOUT = {
+    "ppf": lambda s: ours.norm.ppf(0.3, scale=s),
+    "isf": lambda s: ours.gamma.isf(s / 3, 2.0),
+    "moment": lambda s: ours.norm.moment(2, scale=s),
+    "mean": lambda s: ours.norm(scale=s).mean(),
+    "entropy": lambda s: ours.beta(s, 1.0).entropy(),
+    "rvs": lambda s: ours.multivariate_normal(np.zeros(1), s).rvs(),
+    "var": lambda s: ours.dirichlet.var(np.ones(2) * s),
+}
+
+
+@pytest.mark.parametrize("name", WITHOUT)
+def test_a_method_without_a_rule_says_which_have_one(name):
+    said = rf"stats\.\w+\.{name} has no derivative here; .*pdf.* have.*implicit\.root"
+    with pytest.raises(npgrad.errors.NoDerivative, match=said):
+        npgrad.grad(lambda s: np.sum(WITHOUT[name](s)))(2.0)
+    constant = np.array([0.3, 0.4])
+    quantiles = lambda x: np.sum(x * ours.norm.ppf(np.array([0.3, 0.4])))  # made in wrapped code
+    got = npgrad.grad(quantiles)(2.0)
+    assert got == pytest.approx(np.sum(theirs.norm.ppf(constant)), rel=1e-14)
+    assert ours.norm.stats(moments="mv") == theirs.norm.stats(moments="mv")
+
+
 def test_singular_multivariate_normal():
     """On a line in the plane: the density along it, -inf beside it."""
     line = np.array([[1.0, 2.0], [2.0, 4.0]])

@@ -4,8 +4,9 @@ from typing import Any
 
 import scipy.spatial as original
 
+from .._declare import theirs
 from . import distance as distance
 
 
 def __getattr__(name: str) -> Any:
-    return getattr(original, name)
+    return theirs(original, name)

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.spatial.distance as original
 
 from ...table import reverse
-from .._declare import array_of, operation, plain, refuse, stand_in
+from .._declare import array_of, operation, plain, refuse, stand_in, theirs
 
 Array = Any
 
@@ -264,4 +264,4 @@ _PAIRS = {name: _pair(name, getattr(original, name)) for name in METRICS}
 
 
 def __getattr__(name: str) -> Any:
-    return _PAIRS[name] if name in _PAIRS else getattr(original, name)
+    return _PAIRS[name] if name in _PAIRS else theirs(original, name)
