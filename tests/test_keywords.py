@@ -44,6 +44,9 @@ REFUSED: dict[tuple[str, str], Callable[[Any], Any]] = {
 }
 # Nothing is left to do: object arrays alone have a depth to choose, and there is one kind.
 WITHOUT_EFFECT = {("np.array", "ndmax"), ("np.partition", "kind")}
+# Deprecated in an old NumPy, without effect or renamed; and its functions in C show no signature.
+OLD = np.lib.NumpyVersion(np.__version__) < "2.4.0"
+DROPPED = {"interpolation", "bias", "ddof"}
 LIKE = {name for name, _ in MAKERS}
 UFUNC_KEYWORDS = {
     "__call__": {"out", "where", "casting", "order", "dtype", "subok", "axis", "axes", "keepdims"},
@@ -123,11 +126,14 @@ RULES = [
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 def test_every_keyword_is_sampled_or_refused(rule: Rule, seen: dict[Any, set[str]]) -> None:
-    shown = signature(rule.fun) or rule.signature
+    shown = signature(rule.fun)
+    if (shown is None and OLD) or rule.name == "np.trapz":
+        pytest.skip("this NumPy shows no signature, or the old name of another function")
+    shown = shown or rule.signature
     assert shown is not None
     decided = seen[rule.fun] | {name for where, name in REFUSED if where == rule.name}
     decided |= {name for where, name in WITHOUT_EFFECT if where == rule.name}
-    missing = set(shown.parameters) - decided
+    missing = set(shown.parameters) - decided - (DROPPED if OLD else set())
     assert not missing, f"no sample gives {sorted(missing)} to {rule.name}, and nothing refuses it"
 
 
