@@ -5,6 +5,9 @@ Each test states what mathematics or NumPy's own value says.
 
 from __future__ import annotations
 
+import collections
+import functools
+
 import numpy as np
 import pytest
 
@@ -267,21 +270,72 @@ def test_asarray_of_an_element_is_an_array():
     np.testing.assert_allclose(gradient, [4.0, 0.0, 0.0])
 
 
-def test_membership_in_a_set_or_a_dict():
-    """NumPy's float64 is found there by its value; a recorded number is hashed by identity."""
-    for container in ({1.0}, {1.0: "one"}, frozenset((1.0, 2.0)), {1.0: 2.0}.keys()):
-        with pytest.raises(TypeError, match=r"npgrad\.value"):
-            npgrad.grad(lambda x, c=container: x[0] * (2.0 if x[0] in c else 1.0))(X)
-        assert npgrad.value(npgrad.array(X)[0]) in container
+TABLE = {1.0: 3.0, 2.0: 5.0}
+LOOKUPS = {
+    "in a set": lambda x: x[0] * (2.0 if x[0] in {1.0} else 1.0),
+    "in a dict": lambda x: x[0] * (2.0 if x[0] in TABLE else 1.0),
+    "in keys": lambda x: x[0] * (2.0 if x[0] in TABLE.keys() else 1.0),  # noqa: SIM118
+    "get": lambda x: TABLE.get(x[0], 1.0) * x[1],
+    "item": lambda x: TABLE[x[0]] * x[1],
+    "a pair": lambda x: {(1.0, 2.0): 4.0}.get((x[0], x[1]), 1.0) * x[1],
+    "a set": lambda x: x[1] * len(set(x.tolist())),
+    "a set's items": lambda x: x[1] * len({x[0], x[1]}),
+    "fromkeys": lambda x: sum(dict.fromkeys(x.tolist())),
+    "Counter": lambda x: x[1] * max(collections.Counter(x.tolist()).values()),
+}
+
+
+@pytest.mark.parametrize("wrap", [True, False])
+@pytest.mark.parametrize("name", LOOKUPS)
+def test_a_recorded_number_as_a_key(name, wrap):
+    """NumPy's float64 is found by its value. A hash by identity would take another branch in
+    silence, one by value would hand out another number's gradient from a cache."""
+    with pytest.raises(npgrad.errors.GradientLost, match=r"^unhashable.*npgrad\.value"):
+        npgrad.grad(LOOKUPS[name], wrap=wrap)(X)
+    with pytest.raises(npgrad.errors.GradientLost, match=r"^unhashable.*npgrad\.value"):
+        npgrad.jvp(npgrad.wrap(LOOKUPS[name]) if wrap else LOOKUPS[name], (X,), (X,))
+
+
+def test_constants_lists_and_leaves_as_keys():
+    assert npgrad.value(npgrad.array(X)[0]) in {1.0}
+    seen = []
 
     def f(x):
-        kept = {x[0]: "a key of its own", x: "an array as well"}
+        still = npgrad.stop_gradient(x[0])
+        seen.append((still in {1.0}, TABLE.get(still), len({still, 1.0})))
+        kept = {x: "an array, by identity"}
         return x[0] * (2.0 if x[0] in [1.0] and x[0] in (1.0,) else 1.0) * len(kept)
 
-    np.testing.assert_allclose(npgrad.grad(f)(X), [4.0, 0.0, 0.0])
+    np.testing.assert_allclose(npgrad.grad(f)(X), [2.0, 0.0, 0.0])
+    assert seen == [(True, 3.0, 1)]
     leaf = npgrad.array(2.0)
     assert leaf in {leaf: "a leaf"} and leaf not in {npgrad.array(2.0)}
     assert leaf in (leaf * 3.0).backward()
+
+
+@functools.lru_cache
+def _scaled(a, pair=(1.0, 1.0)):
+    return a * a * pair[0]
+
+
+def test_a_cached_function_is_run_again():
+    """Equal numbers have gradients of their own: each call must be its own."""
+    f = lambda x: _scaled(x[0]) + _scaled(x[1], pair=(x[0], 2.0)) + _scaled(x[2]) + _scaled(2.0)
+    x = np.array([1.5, 0.5, 1.5])
+    for _ in range(2):
+        value, gradient = npgrad.value_and_grad(f)(x)
+        np.testing.assert_allclose(value, f(x))
+        np.testing.assert_allclose(gradient, [2 * 1.5 + 0.25, 2 * 0.5 * 1.5, 2 * 1.5])
+    assert _scaled.cache_info().hits and type(_scaled) is functools._lru_cache_wrapper
+
+
+def test_numbers_made_of_digits():
+    """mpmath takes a float's digits, and swallows whatever they raise."""
+    space = {"__name__": "mpmath.libmp"}
+    exec("def convert(x):\n    return 2.0 if isinstance(x, float) else x", space)
+    with pytest.raises(npgrad.errors.GradientLost, match="mpmath computes with the digits"):
+        npgrad.grad(lambda x: x[0] * space["convert"](x[1]))(X)
+    assert npgrad.grad(lambda x: x[0] * space["convert"](npgrad.value(x[1])))(X)[0] == 2.0
 
 
 class Cell:

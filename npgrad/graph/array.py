@@ -27,6 +27,7 @@ from .node import Leaf, Node, alive, next_id, recorded_at
 
 _new: Any = object.__new__
 _OWN = frozenset({"npgrad", "numpy", "numba", "functools"})  # they ask what is behind it
+_OF_DIGITS = frozenset({"mpmath"})  # takes a float's digits, and makes NaN of one that refuses them
 
 # A frame -> the function of a library that asked for plain numbers, and what to write instead;
 # `npgrad` fills it in.
@@ -264,8 +265,8 @@ class GradArray:
         return bool((plain(self) == unwrap(item)).any())
 
     def __hash__(self) -> int:
-        if backend.is_scalar(storage(self)):
-            _refuse_membership(self, sys._getframe(1))
+        if backend.is_scalar(storage(self)) and not is_public_leaf(self):
+            return _hash_of_number(self)
         return id(self) >> 4  # by identity, unlike ndarray: a GradArray is the key of a GradStore
 
     def __repr__(self) -> str:
@@ -300,6 +301,12 @@ class GradArray:
             while (asking := frame.f_globals.get("__name__", "")) == "functools" and frame.f_back:
                 frame = frame.f_back  # singledispatch asks for whoever called it
             top = asking.partition(".")[0]
+            if top in _OF_DIGITS and recorded(self):
+                raise GradientLost(
+                    f"npgrad: {top} computes with the digits of a number, and would cut its "
+                    f"gradient in silence.{recorded_at(current(self)[1])} Instead: the function of "
+                    "scipy.special; npgrad.primitive with the derivative; npgrad.value(x)."
+                )
             if top not in _OWN or asking.startswith("numpy.polynomial"):
                 held = storage(self)
                 if backend.on_device(held):  # a plain one is no ndarray of NumPy's either
@@ -354,16 +361,21 @@ class GradArray:
         return twin
 
 
-_CONTAINS = dis.opmap["CONTAINS_OP"]
+def _hash_of_number(handle: GradArray) -> int:
+    """A constant's is that of its value; what is recorded has none.
 
-
-def _refuse_membership(handle: GradArray, frame: Any) -> None:
-    """Refuse ``x in {1.0, 2.0}``, which would not find the number that NumPy's finds."""
-    if frame.f_code.co_code[frame.f_lasti] == _CONTAINS and not is_public_leaf(handle):
-        raise TypeError(
-            "npgrad: `x in` a set or dictionary compares hashes, and a recorded number has one of "
-            "its own. Instead: npgrad.value(x) in it; a list or a tuple, which compare by value."
-        )
+    By identity, ``table.get(x)`` and ``set(x.tolist())`` would not find the number that NumPy's
+    finds; by value, a cache of results would answer with the gradient of another equal number.
+    """
+    if not recorded(handle):
+        return hash(plain(handle))
+    node = current(handle)[1]
+    raise GradientLost(  # libraries that fall back where there is no hash look for the first words
+        "unhashable type: npgrad.GradArray: a recorded number as a key of a dictionary, in a set "
+        f"or in a cache of results.{recorded_at(node)}{asking()} Instead: npgrad.value(x) as the "
+        "key; a list or a tuple for `in`, which compare by value; f.__wrapped__(x) past "
+        "functools.lru_cache."
+    )
 
 
 def _memory(handle: GradArray, name: str) -> Any:

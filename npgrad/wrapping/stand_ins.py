@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from npgrad.wrapping.builtin_names import CONTAINERS, NUMPY_TYPES
+from npgrad.wrapping.caches import Uncached
 from npgrad.wrapping.elements import vectorized
 from npgrad.wrapping.lists import LISTED, POLYNOMIALS
 from npgrad.wrapping.makers import MAKERS
@@ -161,6 +162,8 @@ def replacement(value: Any) -> Any:
         return None if new is None else functools.partial(new, *value.args, **value.keywords)
     if kind.__module__ in ("numba.np.ufunc.gufunc", "numba.core.registry"):
         return next((made for make in MET if (made := make(value)) is not None), None)
+    if kind is functools._lru_cache_wrapper:
+        return Uncached(value)
     return vectorized(value) if kind is np.vectorize else None
 
 
