@@ -234,10 +234,12 @@ def _check(
         return f"{path or 'f'}: finite differences found no derivative (nan or inf near the point)"
     eps = max(float(np.finfo(backend.describe(out)[1]).eps) for out in outs)
     terms = sum(float(np.sum(np.abs(u) * np.abs(out))) for u, out in zip(us, outs, strict=True))
+    still = False  # whether an entry's derivative is zero here, where any multiple of it is too
     for mode in modes:
         name = f"{path}{mode}"
         if mode == "rev":
             gradients = vjp(f, *xs)[1](us)
+            still = still or any(np.any(np.asarray(value(g)) == 0) for g in gradients)
             for k, (g, x) in enumerate(zip(gradients, xs, strict=True)):
                 if backend.describe(g) != backend.describe(x):
                     return (
@@ -261,9 +263,11 @@ def _check(
             derivative: Function = lambda *ys: list(vjp(f, *ys)[1](us))  # noqa: E731
         else:
             for along, estimate in directions:
+                found = inner(us, jvp(f, tuple(xs), tuple(along))[1])
+                still = still or found == 0
                 problem = comparison.problem(
                     name,
-                    inner(us, jvp(f, tuple(xs), tuple(along))[1]),
+                    found,
                     estimate,
                     lambda ys, along: _length(jvp(f, tuple(ys), tuple(along))[1]) * _length(us),
                     along,
@@ -276,4 +280,20 @@ def _check(
             problem = _check(derivative, xs, order - 1, modes, rng, rtol, atol, f"{name} of ", lost)
             if problem:
                 return problem
-    return ""
+    return _beside(f, xs, modes, rng, rtol, atol) if still and not path else ""
+
+
+def _beside(
+    f: Function, xs: Sequence[Any], modes: tuple[str, ...], rng: np.random.Generator,
+    rtol: float, atol: float,
+) -> str:  # fmt: skip
+    """What differences clearly say against the derivatives at a point beside `xs`."""
+    try:
+        with np.errstate(all="ignore"):
+            problem = _check(f, list(map(_moved, xs)), 1, modes, rng, rtol, atol, BESIDE)
+    except Exception:  # the function is not defined there
+        return ""
+    return "" if "cannot judge" in problem or "no derivative" in problem else problem
+
+
+BESIDE = "at a point beside, where it is not zero, "

@@ -48,7 +48,7 @@ def can_judge(estimate: Estimate, size: float, found: float = 0.0, clear: float 
     """
     if estimate.error <= clear * size:
         return True
-    nothing = _size(estimate) <= 3 * estimate.error and found <= 10 * estimate.error
+    nothing = _size(estimate) <= 3 * estimate.error and found <= 0.01 * estimate.rounding
     return nothing and estimate.error <= 10 * estimate.rounding
 
 
@@ -129,6 +129,8 @@ def _extrapolated(difference: Callable[[float], Any], h: float, levels: int) -> 
             if error < best.error:
                 best = Estimate(row[-1], error)
         before = row
+    if math.isinf(best.error):  # nan at every step
+        return Estimate(np.full(np.shape(before[0]), math.nan)[()], math.inf)
     return best
 
 
