@@ -31,10 +31,12 @@ def generated_in(functions: list[types.FunctionType], space: Space) -> list[Gene
     ]
 
 
-def lambdified_count() -> int:
-    """How many functions SymPy's `lambdify` has made."""
-    module = sys.modules.get("sympy.utilities.lambdify")
-    return int(getattr(module, "_lambdify_generated_counter", 0))
+LAMBDIFY = "sympy.utilities.lambdify"
+
+
+def lambdified_count(module: Any) -> Any:
+    """How many functions SymPy's `lambdify`, the function of this module, has made."""
+    return getattr(module, "_lambdify_generated_counter", 0)
 
 
 def lambdified() -> Iterator[Generated]:
@@ -42,7 +44,7 @@ def lambdified() -> Iterator[Generated]:
 
     It gives each a finalizer (which forgets its text), and nothing else leads to all of them.
     """
-    if lambdified_count():
+    if LAMBDIFY in sys.modules:
         for finalizer in list(weakref.finalize._registry):  # type: ignore[attr-defined]
             alive = finalizer.peek()
             function = alive[0] if alive is not None else None

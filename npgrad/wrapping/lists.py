@@ -57,12 +57,13 @@ def listed(function: Any) -> Maker:
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        for a in args:
-            if (type(a) is list or type(a) is tuple) and ACTIVE.get() and has_recorded(a):
-                args = tuple([vector(b) for b in args])
-                break
-        if kwargs and ACTIVE.get():
-            kwargs = {name: vector(b) for name, b in kwargs.items()}
+        if ACTIVE.get():
+            for a in args:
+                if (type(a) is list or type(a) is tuple) and has_recorded(a):
+                    args = tuple([vector(b) for b in args])
+                    break
+            if kwargs:
+                kwargs = {name: vector(b) for name, b in kwargs.items()}
         return function(*args, **kwargs)
 
     return call

@@ -16,7 +16,7 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from npgrad.wrapping.compiling import listen
-from npgrad.wrapping.generated import is_module, lambdified, lambdified_count
+from npgrad.wrapping.generated import LAMBDIFY, is_module, lambdified, lambdified_count
 from npgrad.wrapping.holders import dictionaries_of
 from npgrad.wrapping.patch import (
     IMPORT,
@@ -54,7 +54,8 @@ class Plan:
         self.packages = packages
         self.space = space  # the function's own globals, which need not be a module's
         self.modules = 0  # how many were loaded when the plan was made
-        self.lambdified = 0  # how many functions SymPy had made
+        self.sympy: Any = None  # its module that makes functions, if it is loaded
+        self.lambdified = 0  # how many it had made
         self.all: list[Patch] = []
         self.loose: list[Patch] = []  # those whose names may be bound anew at any time
         self.patches: tuple[Patch, ...] = ()  # those with something to replace
@@ -88,16 +89,19 @@ class Plan:
             self.loose.append(IMPORT)
             self.patches += (IMPORT,)
         self.modules = len(sys.modules)
-        self.lambdified = lambdified_count()
+        self.sympy = sys.modules.get(LAMBDIFY)
+        self.lambdified = lambdified_count(self.sympy)
 
     def look(self) -> None:
         """Look at what was bound since the last look."""
-        if (
-            self.modules != len(sys.modules)
-            or self.lambdified != lambdified_count()
-            or any(patch.stale() for patch in self.loose)
+        if self.modules != len(sys.modules) or (
+            self.sympy is not None and self.lambdified != lambdified_count(self.sympy)
         ):
-            self.refresh()
+            return self.refresh()
+        for patch in self.loose:
+            if patch.stale():
+                return self.refresh()
+        return None
 
     def enter(
         self, opened: list[Patch], needed: Iterable[tuple[Patch, tuple[Entry, ...]]] | None = None

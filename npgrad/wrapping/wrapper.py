@@ -94,6 +94,7 @@ class _Namespace:
 def wrapped(f: Callable[..., Any], plan: Plan) -> Callable[..., Any]:
     """`f` with the names of `plan` replaced during the call."""
     enter, leave, writes, needs = plan.enter, plan.leave, writes_of(f), Needs(f, plan).of
+    make = tuple.__new__  # half the time of Call(...)
 
     @functools.wraps(f, updated=())
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -106,7 +107,7 @@ def wrapped(f: Callable[..., Any], plan: Plan) -> Callable[..., Any]:
         outer = ACTIVE.get()
         try:
             try:
-                ACTIVE.set(Call(plan, opened, outer))
+                ACTIVE.set(make(Call, (plan, opened, outer)))
                 enter(opened, needed)
                 return filling(f, writes, args, kwargs) if writes else f(*args, **kwargs)
             finally:
