@@ -37,7 +37,8 @@ def test_style(f) -> None:
     class_before = dict(vars(types_called.Backend))
     tangent = npgrad.jvp(f, (X,), (np.array([1.0, -2.0, 0.5]),))[1]
     expected = differences(f, X)
-    np.testing.assert_allclose(npgrad.jacobian(f)(X), expected, rtol=1e-6, atol=1e-8)
+    for _ in range(3):  # the second call reads what the function needs
+        np.testing.assert_allclose(npgrad.jacobian(f)(X), expected, rtol=1e-6, atol=1e-8)
     np.testing.assert_allclose(tangent, expected @ [1.0, -2.0, 0.5], rtol=1e-6, atol=1e-8)
     np.testing.assert_array_equal(npgrad.value(npgrad.wrap(f)(npgrad.array(X))), f(X))
     assert vars(styles).keys() == before.keys()
@@ -121,11 +122,23 @@ def r2_score(x):
     return r2_score(np.array([1.0, 2.0, 4.0]), x)
 
 
+def chapters(x):
+    from scipy import integrate, interpolate, stats
+    from scipy.special import gammaln
+
+    spline = interpolate.CubicSpline(np.arange(3.0), x)(1.3)
+    flow = integrate.solve_ivp(lambda t, y: -x[0] * y, (0, 1), [x[1]], rtol=1e-9, atol=1e-9)
+    area = integrate.quad(lambda t: np.exp(-x[0] * t) * x[1], 0, 1)[0]
+    return spline + flow.y[0, -1] + area + stats.norm.logpdf(*x) + gammaln(x[0])
+
+
 def pieces(x):
     return np.sum(np.piecewise(x, [x < 1.0, x >= 1.5], [lambda t: t * x[0], 2.0, np.sin]) ** 2)
 
 
-@pytest.mark.parametrize("f", [general_cosine, r2_score, pieces], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    "f", [general_cosine, r2_score, pieces, chapters], ids=lambda f: f.__name__
+)
 def test_buffers_of_a_librarys_namespace(f) -> None:
     pytest.importorskip("sklearn")
     wrapped = npgrad.wrap(f, also=("scipy", "sklearn"))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import re
 from typing import Any
 
 import numpy as np
@@ -20,13 +22,15 @@ class Vectorize(np.vectorize):
         given = (*args, *kwargs.values())
         if (
             not ACTIVE.get()
-            or self.signature is not None
+            or (self.signature is not None and (kwargs or self.excluded))
             or not any(
                 type(a) is GradArray or (type(a) in (list, tuple) and has_recorded(a))
                 for a in given
             )
         ):
             return super().__call__(*args, **kwargs)
+        if self.signature is not None:
+            return self._by_cores(args)
         excluded: set[Any] = self.excluded  # positions and names
         fixed = {name: value for name, value in kwargs.items() if name in excluded}
         names = [name for name in kwargs if name not in excluded]
@@ -42,6 +46,21 @@ class Vectorize(np.vectorize):
             made.append(self.pyfunc(*filled, **fixed, **named))
         return _gathered(made, arrays[0].shape)
 
+    def _by_cores(self, args: tuple[Any, ...]) -> Any:
+        """With a signature: a call for each element of the axes before those that it names."""
+        cores = [
+            part.count(",") + 1 if part.strip() else 0
+            for part in re.findall(r"\(([^()]*)\)", str(self.signature).partition("->")[0])
+        ]
+        arrays: Any = [a if type(a) is GradArray else np.asarray(a) for a in map(vector, args)]
+        starts = [a.ndim - core for a, core in zip(arrays, cores, strict=True)]
+        loop = np.broadcast_shapes(*[a.shape[:n] for a, n in zip(arrays, starts, strict=True)])
+        spread = [
+            np.broadcast_to(a, loop + a.shape[n:]) for a, n in zip(arrays, starts, strict=True)
+        ]
+        made = [self.pyfunc(*[a[index] for a in spread]) for index in np.ndindex(loop)]
+        return _gathered(made, loop)
+
 
 def vectorized(original: np.vectorize) -> Vectorize:
     """What stands for an object that ``np.vectorize`` made when its module was imported."""
@@ -54,7 +73,8 @@ def _gathered(made: list[Any], shape: tuple[int, ...]) -> Any:
     """The results of a Python function as one array, or a tuple of them."""
     if made and type(made[0]) is tuple:
         return tuple(_gathered(list(part), shape) for part in zip(*made, strict=True))
-    return (stacked(made) if has_recorded(made) else constant(np.asarray(made))).reshape(shape)
+    array = stacked(made) if has_recorded(made) else constant(np.asarray(made))
+    return array.reshape((*shape, *array.shape[1:]))
 
 
 def frompyfunc(func: Any, /, nin: int, nout: int, **kwargs: Any) -> Any:
@@ -74,6 +94,15 @@ class _PythonUfunc:
         return getattr(self._plain, name)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The results; recorded if an argument is."""
         if not kwargs and any(type(a) is GradArray for a in args):
             return self._loop(*args)
         return self._plain(*args, **kwargs)
+
+
+def python_ufunc(original: np.ufunc) -> Any:
+    """What stands for a ufunc that ``np.frompyfunc`` made before the call; None for any other."""
+    if not original.__name__.endswith(" (vectorized)"):
+        return None
+    func = next((held for held in gc.get_referents(original) if callable(held)), None)
+    return None if func is None else _PythonUfunc(original, func)

@@ -75,6 +75,7 @@ ELSEWHERE = _words("""
     IMPORT_NAME IMPORT_FROM IMPORT_STAR LOAD_NAME LOAD_BUILD_CLASS STORE_GLOBAL DELETE_GLOBAL
     MATCH_CLASS LOAD_FROM_DICT_OR_GLOBALS LOAD_FROM_DICT_OR_DEREF LOAD_CLASSDEREF
 """)
+PLANNED = ("numpy.polynomial", "numpy.ma")
 LATER = _words("ma polynomial")  # modules of NumPy's that the plan covers, or meets on use
 LAZY = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 FRAMES = ("__", "f_", "gi_", "tb_", "cr_", "ag_")  # attributes that lead to frames and classes
@@ -287,7 +288,8 @@ def _numpys(value: Any) -> bool:
         return getattr(np, value.__name__, None) is value  # not one of a Python function
     if isinstance(value, np.vectorize):
         return False
-    return str(getattr(value, "__module__", "")).partition(".")[0] in ("numpy", "math", "cmath")
+    home = str(getattr(value, "__module__", ""))
+    return home.partition(".")[0] in ("numpy", "math", "cmath") and not home.startswith(PLANNED)
 
 
 def _matters(entry: Entry, said: set[str], lists: bool) -> bool:

@@ -65,10 +65,11 @@ def content(cell: Any) -> Any:
 
 def cells_of(function: types.FunctionType) -> Iterator[Place]:
     """The cells of a closure that hold something to replace."""
-    for cell in function.__closure__ or ():
+    names = function.__code__.co_freevars
+    for name, cell in zip(names, function.__closure__ or (), strict=True):
         old = content(cell)
         new = replacement(old)
-        if new is not None:
+        if new is not None and name != "__class__":  # by which ``super()`` knows its class
             yield functools.partial(setattr, cell, "cell_contents"), old, new
 
 

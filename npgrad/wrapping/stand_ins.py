@@ -17,7 +17,7 @@ import numpy as np
 
 from npgrad.wrapping.builtin_names import CONTAINERS, NUMPY_TYPES
 from npgrad.wrapping.caches import Uncached
-from npgrad.wrapping.elements import vectorized
+from npgrad.wrapping.elements import python_ufunc, vectorized
 from npgrad.wrapping.lists import LISTED, POLYNOMIALS
 from npgrad.wrapping.makers import MAKERS
 from npgrad.wrapping.masked import masked_names
@@ -136,6 +136,15 @@ def meet_scipy() -> None:
                 _scipy[id(parent)].__dict__.pop(inner, None)  # `__getattr__` answers, replaced
 
 
+def is_chapter(space: dict[str, Any]) -> bool:
+    """Whether `space` is the front of a chapter of SciPy, where stand-ins find what they stand for.
+
+    Nothing is written there; code that names the chapter sees the module that stands for it.
+    """
+    name = space.get("__name__")
+    return "__path__" in space and name in [f"scipy.{chapter}" for chapter in _CHAPTERS]
+
+
 # What the user registered for functions that no protocol reaches, by identity.
 REGISTERED: dict[int, Any] = {}
 
@@ -164,6 +173,8 @@ def replacement(value: Any) -> Any:
         return next((made for make in MET if (made := make(value)) is not None), None)
     if kind is functools._lru_cache_wrapper:
         return Uncached(value)
+    if kind is np.ufunc:
+        return python_ufunc(value)
     return vectorized(value) if kind is np.vectorize else None
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy import c_, exp, ndarray, r_
+from numpy.polynomial import Polynomial
 
 Pair = collections.namedtuple("Pair", "first second")
 three = functools.partial(np.zeros, 3)
@@ -126,8 +127,26 @@ def converts(x):
     return np.sum(np.asarray(Cell(x)) ** 2 * np.array(Cell(x), ndmin=2)) + buffer @ x
 
 
+times = np.frompyfunc(lambda a, b: a * b + math.sin(a), 2, 1)
+halves = np.vectorize(lambda v: (v.sum(), v * v[0]), signature="(n)->(),(n)")
+
+
+def by_elements(x):
+    return np.sum(times(x, x[::-1]))
+
+
+def by_rows(x):
+    total, parts = halves(np.outer(x, x))
+    mixed = np.vectorize(lambda v, m: v @ m, signature="(n),(n,k)->(k)")
+    return total @ x + np.sum(parts) + np.sum(mixed(x.reshape(3, 1), x.reshape(1, 3)[:, :2]) ** 2)
+
+
+def polynomial_by_name(x):
+    return Polynomial(x)(0.3) * Polynomial([x[0], 1.0]).deriv()(x[1])
+
+
 PROGRAMS = [
     dispatches, asks_for_an_array, partials, nested_classes, sequences, joined_by_name,
     lists_by_keyword, lists_to_ufuncs, lists_put, remainders, numbered, imports_numpy, makes_text,
-    converts,
+    converts, by_elements, by_rows, polynomial_by_name,
 ]  # fmt: skip
