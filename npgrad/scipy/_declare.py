@@ -9,6 +9,7 @@ table decides it). The bodies take SciPy's arguments; what changes no number (``
 from __future__ import annotations
 
 import functools
+import types
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -16,11 +17,13 @@ import numpy as np
 
 from ..errors import NoDerivative
 from ..graph.array import GradArray, recorded
+from ..graph.modes import WRAPPED
 from ..graph.stacking import stacked
 from ..primitives import primitive
 
 __all__ = [
     "array_of",
+    "as_imported",
     "finite",
     "is_recorded",
     "operation",
@@ -57,8 +60,45 @@ def varies(value: Any) -> bool:
     return kind is dict and any(map(varies, value.values()))
 
 
+def _quiet(function: Callable[..., Any]) -> Callable[..., Any]:
+    """SciPy's `function` as npgrad calls it: where SciPy is wrapped, its makers give plain arrays.
+
+    Functions that it is given, an integrand for one, are the user's, and record.
+    """
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if not WRAPPED.get() or any(map(callable, (*args, *kwargs.values()))):
+            return function(*args, **kwargs)
+        token = WRAPPED.set(False)
+        try:
+            return function(*args, **kwargs)
+        finally:
+            WRAPPED.reset(token)
+
+    return call
+
+
+class _AsImported:
+    """A chapter of SciPy as it was imported: wrapped code may put stand-ins under its names."""
+
+    def __init__(self, chapter: Any) -> None:
+        self._chapter = chapter
+        self._names = {
+            name: _quiet(value) if isinstance(value, types.FunctionType) else value
+            for name, value in vars(chapter).items()
+        }
+
+    def __getattr__(self, name: str) -> Any:
+        return self._names[name] if name in self._names else getattr(self._chapter, name)
+
+
+as_imported = _AsImported
+
+
 def stand_in(original: Callable[..., Any]) -> Callable[[F], F]:
     """Make a body the stand-in of SciPy's `original`, which still serves plain arguments."""
+    original = _quiet(original)
 
     def make(body: F) -> F:
         @functools.wraps(body)

@@ -12,12 +12,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy.integrate as original
+import scipy.integrate
 
 from ..errors import NoDerivative
 from ..graph.modes import no_grad
 from ..transforms.forward import jvp
-from ._declare import array_of, is_recorded, plain, refuse, varies
+from ._declare import array_of, as_imported, is_recorded, plain, refuse, varies
 from ._steps import (
     EXPLICIT,
     IMPLICIT,
@@ -28,6 +28,8 @@ from ._steps import (
     implicit_step,
     slope_of,
 )
+
+original: Any = as_imported(scipy.integrate)
 
 Array = Any
 HALVINGS = 8  # of an implicit step whose curve is not SciPy's to the tolerance

@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 import scipy.special as sp
-import scipy.stats as original
+import scipy.stats
 
 from ..table import reverse
-from ._declare import array_of, is_recorded, operation, plain, refuse, varies
+from ._declare import array_of, as_imported, is_recorded, operation, plain, refuse, varies
 from ._univariate import frozen, without_rule
 from .linalg import solve_triangular
+
+original: Any = as_imported(scipy.stats)
 
 Array = Any
 

@@ -13,11 +13,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy.integrate as original
+import scipy.integrate
 
 from ..graph.modes import no_grad
-from ._declare import array_of, is_recorded, plain, refuse
+from ._declare import array_of, as_imported, is_recorded, plain, refuse
 from ._steps import Field, Watched, explicit_step
+
+original: Any = as_imported(scipy.integrate)
 
 
 def odeint(

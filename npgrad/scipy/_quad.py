@@ -8,12 +8,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy.integrate as original
+import scipy.integrate
 
 from ..errors import NoDerivative
 from ..graph.array import GradArray
 from ..graph.modes import no_grad
-from ._declare import is_recorded, plain, refuse, varies
+from ._declare import as_imported, is_recorded, plain, refuse, varies
+
+original: Any = as_imported(scipy.integrate)
 
 KINKS = 15  # intervals looked at for kinks in one of QUADPACK's
 INSIDE = 1 - 1e-9  # the ends themselves may be singular

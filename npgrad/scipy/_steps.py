@@ -13,12 +13,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy.integrate as original
+import scipy.integrate
 
 from ..errors import NoDerivative
 from ..table import reverse
 from ..transforms.jacobian import jacobian
-from ._declare import array_of, is_recorded, operation, plain
+from ._declare import array_of, as_imported, is_recorded, operation, plain
+
+original: Any = as_imported(scipy.integrate)
 
 Array = Any
 Field = Callable[[Any, Any], Any]

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.linalg as original
+import scipy.linalg
 
 from ..rules.linalg import transposed
 from ..table import reverse
-from ._declare import array_of, finite, operation, stand_in
+from ._declare import array_of, as_imported, finite, operation, stand_in
+
+original: Any = as_imported(scipy.linalg)
 
 Array = Any
 

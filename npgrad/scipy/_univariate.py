@@ -14,12 +14,14 @@ from typing import Any
 
 import numpy as np
 import scipy.special as sp
-import scipy.stats as original
+import scipy.stats
 
 from ..errors import NoDerivative
 from ..rules.special.shapes import t_log_density
-from ._declare import array_of, is_recorded, plain, refuse, varies
+from ._declare import array_of, as_imported, is_recorded, plain, refuse, varies
 from ._tails import log_betainc, log_gammainc, log_gammaincc, log_of, log_stdtr
+
+original: Any = as_imported(scipy.stats)
 
 Array = Any
 Formula = Callable[..., Array]

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.fft as original
+import scipy.fft
 
-from ._declare import array_of, refuse, stand_in, theirs
+from ._declare import array_of, as_imported, refuse, stand_in, theirs
+
+original: Any = as_imported(scipy.fft)
 
 _ONE = ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")
 _MANY = ("fft2", "ifft2", "rfft2", "irfft2", "fftn", "ifftn", "rfftn", "irfftn")
@@ -25,7 +27,7 @@ __all__ = [*_ONE, *_MANY, *_HERMITIAN, *_SHIFTS]  # noqa: PLE0604 -- tuples of n
 
 
 def __getattr__(name: str) -> Any:
-    return theirs(original, name)
+    return theirs(scipy.fft, name)
 
 
 def _one(name: str) -> Any:

@@ -10,12 +10,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.integrate as original
+import scipy.integrate
 
-from ._declare import array_of, is_recorded, stand_in, theirs
+from ._declare import array_of, as_imported, is_recorded, stand_in, theirs
 from ._ivp import solve_ivp
 from ._ode import odeint
 from ._quad import quad
+
+original: Any = as_imported(scipy.integrate)
 
 Array = Any
 
@@ -23,7 +25,7 @@ __all__ = ["cumulative_trapezoid", "odeint", "quad", "simpson", "solve_ivp", "tr
 
 
 def __getattr__(name: str) -> Any:
-    return theirs(original, name)
+    return theirs(scipy.integrate, name)
 
 
 @stand_in(original.trapezoid)

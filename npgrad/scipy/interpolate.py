@@ -6,10 +6,12 @@ import math
 from typing import Any
 
 import numpy as np
-import scipy.interpolate as original
+import scipy.interpolate
 
-from ._declare import array_of, is_recorded, plain, refuse, theirs
+from ._declare import array_of, as_imported, is_recorded, plain, refuse, theirs
 from .linalg import solve_banded
+
+original: Any = as_imported(scipy.interpolate)
 
 Array = Any
 
@@ -23,7 +25,7 @@ INSTEAD = dict.fromkeys(
 
 
 def __getattr__(name: str) -> Any:
-    return theirs(original, name)
+    return theirs(scipy.interpolate, name)
 
 
 class PiecewisePolynomial:

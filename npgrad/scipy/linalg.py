@@ -13,12 +13,14 @@ import warnings
 from typing import Any
 
 import numpy as np
-import scipy.linalg as original
+import scipy.linalg
 
 from ..rules.linalg import adjoint, hermitian_part, transposed
 from ..table import reverse
-from ._declare import array_of, finite, operation, plain, stand_in, theirs
+from ._declare import array_of, as_imported, finite, operation, plain, stand_in, theirs
 from ._structured import block_diag, solve_banded, solve_sylvester, toeplitz
+
+original: Any = as_imported(scipy.linalg)
 
 Array = Any
 
@@ -42,7 +44,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    return theirs(original, name)
+    return theirs(scipy.linalg, name)
 
 
 # ------------------------------------------------------------------------------------- triangles

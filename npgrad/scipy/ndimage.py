@@ -11,10 +11,12 @@ import itertools
 from typing import Any
 
 import numpy as np
-import scipy.ndimage as original
+import scipy.ndimage
 
 from ..errors import NoDerivative
-from ._declare import array_of, is_recorded, plain, refuse, stand_in, theirs, varies
+from ._declare import array_of, as_imported, is_recorded, plain, refuse, stand_in, theirs, varies
+
+original: Any = as_imported(scipy.ndimage)
 
 Array = Any
 
@@ -41,7 +43,7 @@ PAD = {
 
 
 def __getattr__(name: str) -> Any:
-    return theirs(original, name)
+    return theirs(scipy.ndimage, name)
 
 
 def _listed(value: Any, axes: tuple[int, ...]) -> list[Any]:

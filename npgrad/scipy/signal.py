@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.signal as original
+import scipy.signal
 
 from ..table import bilinear, reverse
-from ._declare import array_of, operation, stand_in, theirs
+from ._declare import array_of, as_imported, operation, stand_in, theirs
+
+original: Any = as_imported(scipy.signal)
 
 Array = Any
 
@@ -16,7 +18,7 @@ __all__ = ["convolve", "correlate", "fftconvolve", "lfilter", "lfiltic"]
 
 
 def __getattr__(name: str) -> Any:
-    return theirs(original, name)
+    return theirs(scipy.signal, name)
 
 
 # ----------------------------------------------------------------------------------- convolution

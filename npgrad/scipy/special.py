@@ -9,10 +9,12 @@ import math
 from typing import Any
 
 import numpy as np
-import scipy.special as original
+import scipy.special
 
 from ..table import reverse
-from ._declare import array_of, operation, plain, refuse, stand_in, theirs
+from ._declare import array_of, as_imported, operation, plain, refuse, stand_in, theirs
+
+original: Any = as_imported(scipy.special)
 
 Array = Any
 
@@ -20,7 +22,7 @@ __all__ = ["log_softmax", "logsumexp", "multigammaln", "polygamma", "softmax"]
 
 
 def __getattr__(name: str) -> Any:
-    return theirs(original, name)
+    return theirs(scipy.special, name)
 
 
 # ------------------------------------------------------------------------------------- logsumexp

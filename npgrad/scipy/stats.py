@@ -13,11 +13,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import scipy.stats as original
+import scipy.stats
 
-from ._declare import theirs
+from ._declare import as_imported, theirs
 from ._multivariate import dirichlet, multivariate_normal
 from ._univariate import beta, chi2, expon, gamma, norm, poisson, t
+
+original: Any = as_imported(scipy.stats)
 
 __all__ = [
     "beta",
@@ -33,4 +35,4 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    return theirs(original, name)
+    return theirs(scipy.stats, name)

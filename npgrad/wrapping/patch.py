@@ -22,7 +22,7 @@ from npgrad.wrapping.generated import Generated, generated_in, is_module
 from npgrad.wrapping.holders import attributes_of
 from npgrad.wrapping.imports import imports_numpy, replacing
 from npgrad.wrapping.places import Place, cells_of, functions_of, is_own, places_in, written_in
-from npgrad.wrapping.stand_ins import adapted, is_chapter, replacement
+from npgrad.wrapping.stand_ins import adapted, replacement
 from npgrad.wrapping.ufuncs import given_lists
 
 MISSING = object()  # what stood under a name that hides a builtin
@@ -71,12 +71,11 @@ class Patch:
         known = {name for name, _, _ in self.entries}
         module = space.get("__name__")
         codes: list[types.CodeType] = list(self.codes or ())
-        chapter = is_chapter(space)
         entries: list[Entry] = []
         places: list[Place] = []
         for name, value in self.named():
             new = replacement(value)
-            if new is not None and name not in known and not chapter:
+            if new is not None and name not in known:
                 entries.append((name, value, new))
             if first and written_in(value) == module:
                 functions = list(functions_of(value, module))

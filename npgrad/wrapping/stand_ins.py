@@ -136,15 +136,6 @@ def meet_scipy() -> None:
                 _scipy[id(parent)].__dict__.pop(inner, None)  # `__getattr__` answers, replaced
 
 
-def is_chapter(space: dict[str, Any]) -> bool:
-    """Whether `space` is the front of a chapter of SciPy, where stand-ins find what they stand for.
-
-    Nothing is written there; code that names the chapter sees the module that stands for it.
-    """
-    name = space.get("__name__")
-    return "__path__" in space and name in [f"scipy.{chapter}" for chapter in _CHAPTERS]
-
-
 # What the user registered for functions that no protocol reaches, by identity.
 REGISTERED: dict[int, Any] = {}
 

@@ -12,10 +12,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy.spatial.distance as original
+import scipy.spatial.distance
 
 from ...table import reverse
-from .._declare import array_of, operation, plain, refuse, stand_in, theirs
+from .._declare import array_of, as_imported, operation, plain, refuse, stand_in, theirs
+
+original: Any = as_imported(scipy.spatial.distance)
 
 Array = Any
 
@@ -264,4 +266,4 @@ _PAIRS = {name: _pair(name, getattr(original, name)) for name in METRICS}
 
 
 def __getattr__(name: str) -> Any:
-    return _PAIRS[name] if name in _PAIRS else theirs(original, name)
+    return _PAIRS[name] if name in _PAIRS else theirs(scipy.spatial.distance, name)

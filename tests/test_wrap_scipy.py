@@ -1,0 +1,47 @@
+"""A function of SciPy's that has a stand-in, while SciPy's own modules are wrapped."""
+
+from __future__ import annotations
+
+import importlib
+
+import numpy as np
+import pytest
+
+import npgrad
+
+M = np.array([[2.0, 0.3], [0.1, 1.5]])
+CALLS = {
+    "linalg": {"expm": (M,), "logm": (M,), "solve_sylvester": (M, M, M), "inv": (M,)},
+    "special": {"logsumexp": (M,), "softmax": (M,), "polygamma": (1, M)},
+    "ndimage": {"gaussian_filter1d": (M, 1.0), "convolve": (M, M)},
+    "signal": {"convolve": (M, M), "fftconvolve": (M, M), "lfilter": (M[0], M[1], M[0])},
+    "fft": {"fft": (M,), "rfft": (M,), "hfft2": (M,)},
+    "integrate": {
+        "trapezoid": (M,),
+        "odeint": (lambda y, t: -y, M[0], np.array([0.0, 1.0])),
+        "quad": (lambda t: t, 0, 1),
+    },
+    "interpolate": {"CubicSpline": (np.arange(4.0), np.arange(4.0) ** 2)},
+    "spatial.distance": {"cdist": (M, M), "pdist": (M,)},
+}
+
+
+def numbers(made):
+    made = made(np.array([0.3, 1.7])) if callable(made) else made
+    return np.asarray(made[0] if type(made) is tuple else made)
+
+
+@pytest.mark.parametrize(
+    ("chapter", "name"), [(chapter, name) for chapter in CALLS for name in CALLS[chapter]]
+)
+def test_plain_arguments_give_what_scipy_gives(chapter, name):
+    module, args = importlib.import_module(f"scipy.{chapter}"), CALLS[chapter][name]
+    expected = numbers(getattr(module, name)(*args))
+
+    def f(x):
+        made = getattr(module, name)(*args)
+        np.testing.assert_allclose(numbers(made), expected, rtol=1e-14)
+        return 2.0 * x[0]
+
+    gradient = npgrad.grad(npgrad.wrap(f, also=("scipy",)))(np.ones(1))
+    np.testing.assert_array_equal(gradient, [2.0])
