@@ -233,10 +233,22 @@ def _partition(
     fill(self, call(decided(np.partition), (self, kth), options, _frame(1)), _frame(1))
 
 
+def is_ndarray(kind: Any) -> bool:
+    """Whether `kind` is ndarray or a subclass of it."""
+    return isinstance(kind, type) and issubclass(kind, np.ndarray)
+
+
 def _view(self: GradArray, dtype: Any = None, type: Any = None) -> Any:
     """An alias; between complex and pairs of floats of equal layout a linear view."""
-    if type is not None:
-        raise NoDerivative("npgrad: x.view(type=...) has no meaning for a recorded array")
+    if is_ndarray(dtype):
+        dtype, type = None, dtype
+    if type is not None and not is_ndarray(type):
+        raise ValueError("Type must be a sub-type of ndarray type")
+    if type is not None and type.__name__ != "ndarray":
+        raise NoDerivative(
+            f"npgrad: x.view({type.__name__}): subclasses of ndarray are not recorded. Write what "
+            "it does in plain functions; npgrad.value(x).view(...) cuts the gradient."
+        )
     if dtype is None or np.dtype(dtype) == self.dtype:
         return getitem(self, ALL, _frame(1))
     return view_as(self, np.dtype(dtype))

@@ -257,6 +257,29 @@ def test_refused_member(name: str) -> None:
         REFUSED[name](recorded)
 
 
+def test_views_of_a_class() -> None:
+    """ndarray itself is what a recorded array stands for; a subclass is refused by its name."""
+
+    class Quantity(np.ndarray):
+        pass
+
+    for view in (lambda x: x.view(np.ndarray), lambda x: x.view(type=np.ndarray)):
+        np.testing.assert_array_equal(npgrad.grad(lambda x, v=view: np.sum(v(x) * X))(X), X)
+    recorded = npgrad.array(X) * 1.0
+    for call in (lambda: recorded.view(Quantity), lambda: recorded.view(type=Quantity)):
+        with pytest.raises(npgrad.errors.NoDerivative, match="Quantity"):
+            call()
+    with pytest.raises(ValueError, match="sub-type of ndarray"):
+        recorded.view(type=float)
+
+
+def test_interp_takes_what_numpy_takes() -> None:
+    knots, values = np.array([0.0, 1.0, 2.0]), np.array([1.0, 3.0, 2.0])
+    for dtype in (np.complex128, np.longdouble):
+        with pytest.raises(TypeError, match="according to the rule 'safe'"):
+            npgrad.vjp(lambda x, d=dtype: np.interp(x.astype(d), knots, values), X)
+
+
 # -------------------------------------------------------------------------------- methods of ufuncs
 UFUNCS = {
     f.__name__: f for f in map(np.__dict__.get, sorted(np.__all__)) if isinstance(f, np.ufunc)

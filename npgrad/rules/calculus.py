@@ -84,10 +84,10 @@ reverse(
 
 
 # ----------------------------------------------------------------------------------------- interp
-def as_double(value: Any, dtype: Any = np.float64) -> Array:
+def as_double(value: Any, dtype: Any = np.float64, casting: Any = "safe") -> Array:
     """`value` in the precision that ``np.interp`` works in."""
     value = as_array(value)
-    return value if value.dtype == dtype else value.astype(dtype)
+    return value if value.dtype == dtype else value.astype(dtype, casting=casting)
 
 
 def one_period(x: Array, xp: Array, fp: Array, period: Any) -> tuple[Array, Array, Array]:
@@ -114,8 +114,9 @@ def interp(
     where NumPy repeats the ends or ``left`` and ``right``, it is zero.
     """
     fp = as_array(fp)
-    x, xp = as_double(x), as_double(xp)
-    fp = as_double(fp, np.complex128 if fp.dtype.kind == "c" else np.float64)
+    casting = "safe" if period is None else "unsafe"  # of complex points NumPy then warns
+    x, xp = as_double(x, casting=casting), as_double(xp, casting=casting)
+    fp = as_double(fp, np.complex128 if fp.dtype.kind == "c" else np.float64, casting)
     if xp.ndim != 1 or fp.ndim != 1:
         raise ValueError("Data points must be 1-D sequences")
     if xp.shape != fp.shape:

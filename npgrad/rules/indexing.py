@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from npgrad.graph.stacking import has_recorded, stacked
 from npgrad.implementations import add_at, module_of
 from npgrad.primitives import beside, primitive
 from npgrad.table import composed, linear
@@ -255,10 +256,16 @@ def apply_along_axis(
     lead = moved.shape[:-1]
     if 0 in lead:
         raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
-    lines = [as_array(func1d(moved[at], *args, **kwargs)) for at in np.ndindex(lead)]
+    made = [func1d(moved[at], *args, **kwargs) for at in np.ndindex(lead)]
+    lines = [array_of(y) for y in made]
     inner = lines[0].shape
     out = np.stack(lines).reshape(lead + inner)
     return np.moveaxis(out, range(-len(inner), 0), range(axis, axis + len(inner)))
+
+
+def array_of(y: Any) -> Array:
+    """What a function returned; a list of recorded numbers is an array, as for NumPy."""
+    return stacked(y) if isinstance(y, (list, tuple)) and has_recorded(y) else as_array(y)
 
 
 def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Array:

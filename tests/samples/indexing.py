@@ -100,6 +100,11 @@ SAMPLES = [
         normal((3, 2)),
     ),
     Sample(
+        "np.apply_along_axis to lists",
+        lambda x: np.apply_along_axis(lambda v: [v[0] * v[1], v[1] ** 2, 3.0], 1, x),
+        normal((3, 2)),
+    ),
+    Sample(
         "np.apply_along_axis to lines",
         lambda x: np.apply_along_axis(drop_first, 1, x),
         normal((2, 3, 2)),
