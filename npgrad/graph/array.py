@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import dis
+import importlib
 import itertools
 import linecache
 import math
@@ -24,6 +25,7 @@ from . import backend
 from .deferred import LAZY
 from .modes import WRAPPED
 from .node import Leaf, Node, alive, next_id, recorded_at
+from .remedies import remedy
 
 _new: Any = object.__new__
 _OWN = frozenset({"npgrad", "numpy", "numba", "functools"})  # they ask what is behind it
@@ -344,6 +346,11 @@ class GradArray:
             raise GradientLost(lost(self, "a function compiled by Numba"))
         return numba_type(self)
 
+    def _sympy_(self) -> Any:  # SymPy asks for it; it would take x.item() of x without end
+        if recorded(self):
+            raise GradientLost(lost(self, "a SymPy expression, whose numbers are plain,"))
+        return importlib.import_module("sympy").sympify(backend.asarray(plain(self)))
+
     def __reduce_ex__(self, protocol: Any) -> Any:
         if not is_public_leaf(self):
             raise GradientLost(lost(self, "pickling x"))
@@ -530,14 +537,18 @@ def lost(handle: GradArray, what: str) -> str:
     name = f"a recorded {node.dtype}{list(node.shape)} ({node.op.name})" if node else "x"
     advice = advise(sys._getframe(2)) if advise is not None else None
     if advice is not None:
-        called, remedy = advice
+        called, instead = advice
         return (
             f"npgrad: {called} takes plain numbers, which would cut the gradient of {name} in "
-            f"silence.{where} Instead: {remedy}."
+            f"silence.{where} Instead: {instead}."
         )
     asked = asking()
-    if ".dot(" in asked or "@ [" in asked:
-        asked += " What a plain array does itself is not seen: write np.dot(a, x), or a @ x."
+    known = remedy(asked)
+    if known is not None:
+        return (
+            f"npgrad: {what} would cut the gradient of {name} in silence.{where}{asked} Instead: "
+            f"{known}; npgrad.value(x) to cut the gradient on purpose."
+        )
     return (
         f"npgrad: {what} would cut the gradient of {name} in silence.{where}{asked} Instead: "
         "NumPy's own function (np.sin(x), not math.sin(x)); np.stack([...]) of a list of results, "
