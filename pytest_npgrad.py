@@ -35,7 +35,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption(
         "--npgrad-seed",
-        type=int,
+        type=_seed_number,
         default=None,
         metavar="S",
         help="seed of the random directions, as a failure reported it; by default made from the "
@@ -58,6 +58,12 @@ def _rtol(text: str) -> float:
 def _samples(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} directions check nothing; at least 1 is needed")
+    return int(text)
+
+
+def _seed_number(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is no seed; 0, 1, 2, ...")
     return int(text)
 
 

@@ -203,6 +203,12 @@ def _samples(text: str) -> int:
     return int(text)
 
 
+def _seed(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is no seed; 0, 1, 2, ...")
+    return int(text)
+
+
 def _version(package: str) -> str:
     """The installed version of `package`, or nothing."""
     names = ("cupy-cuda13x", "cupy-cuda12x", "cupy") if package == "cupy" else (package,)
@@ -275,7 +281,7 @@ def parser() -> argparse.ArgumentParser:
         "--samples", type=_samples, default=1, help="random directions (default 1)"
     )
     checked.add_argument("--rtol", type=_rtol, default=None, help="relative tolerance, up to 0.1")
-    checked.add_argument("--seed", type=int, default=0, help="of arguments and directions")
+    checked.add_argument("--seed", type=_seed, default=0, help="of arguments and directions")
     return top
 
 

@@ -88,7 +88,10 @@ class profile:  # noqa: N801 -- a context manager, named as `no_grad` is
         row.forward += now - self._last
         row.result_bytes += _size(value)
         row.kept_bytes += kept_bytes(node)
-        if not isinstance(node.op, _Measured):
+        op = node.op
+        while isinstance(op, _Measured) and op.owner is not self:  # of a profile around this one
+            op = op.op
+        if not isinstance(op, _Measured):
             node.op = _Measured(node.op, row, self)
         self._last = time.perf_counter()
 
@@ -137,44 +140,44 @@ class _Measured(Op):
     """An operation that measures its own sweep; everything else is the operation's."""
 
     def __init__(self, op: Any, row: Row, owner: profile) -> None:
-        self._op = op
+        self.op = op
         self._row = row
-        self._owner = owner
+        self.owner = owner
         self.name = op.name
         self.risky = op.risky
         self.width = op.width
         self.holomorphic = op.holomorphic
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._op, name)
+        return getattr(self.op, name)
 
     def lift(self, node: Node) -> tuple[Any, ...]:
-        kept: tuple[Any, ...] = self._op.lift(node)
+        kept: tuple[Any, ...] = self.op.lift(node)
         return kept
 
     def spread(self, walk: Any, node: Node, g: Any, kept: tuple[Any, ...]) -> None:
         begin = time.perf_counter()
-        self._op.spread(walk, node, g, kept)
+        self.op.spread(walk, node, g, kept)
         self._done(begin, g)
 
     def push(self, walk: Any, node: Node, tangents: list[Any], kept: tuple[Any, ...]) -> Any:
         begin = time.perf_counter()
-        result = self._op.push(walk, node, tangents, kept)
+        result = self.op.push(walk, node, tangents, kept)
         self._done(begin, result)
         return result
 
     def pushes_batches(self, tangents: list[Any]) -> bool:
-        return bool(self._op.pushes_batches(tangents))
+        return bool(self.op.pushes_batches(tangents))
 
     def weight(self, g: Any) -> int:
-        return int(self._op.weight(g))
+        return int(self.op.weight(g))
 
     def _done(self, begin: float, g: Any) -> None:
         row = self._row
         row.backward += time.perf_counter() - begin
         row.swept += 1
         row.cotangent_bytes += _size(g)
-        self._owner._last = time.perf_counter()
+        self.owner._last = time.perf_counter()
 
 
 def _size(value: Any) -> int:

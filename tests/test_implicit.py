@@ -182,3 +182,53 @@ def test_a_recorded_value_in_the_closure_is_refused(make):
 def test_the_value_of_the_closure_passed_as_an_argument():
     geometric = root(lambda a, b: np.sqrt(a * b), lambda x, a, b: x * x - a * b)
     assert npgrad.grad(lambda a: geometric(a, 1.0))(4.0) == pytest.approx(0.25)
+
+
+# -- linear solvers and complex unknowns -----------------------------------------------------------
+UNSYMMETRIC = np.array([[4.0, 1.0, 0.0], [-2.0, 3.0, 1.0], [0.5, 0.0, 5.0]])
+
+
+def linear_root(linear_solve):
+    return root(
+        lambda b: np.linalg.solve(UNSYMMETRIC, b),
+        lambda x, b: UNSYMMETRIC @ x - b,
+        linear_solve=linear_solve,
+    )
+
+
+def krylov(name, **options):
+    from scipy.sparse import linalg
+
+    def solve(matvec, b):
+        operator = linalg.LinearOperator((3, 3), matvec)
+        return getattr(linalg, name)(operator, b, **options)[0]
+
+    return solve
+
+
+def test_a_linear_solver_that_did_not_solve_is_refused():
+    b = np.ones(3)
+    right = np.linalg.solve(UNSYMMETRIC.T, b)
+    got = npgrad.grad(lambda b: np.sum(linear_root(krylov("gmres", rtol=1e-12))(b)))(b)
+    np.testing.assert_allclose(got, right, rtol=1e-9)
+    for wrong in (krylov("cg", maxiter=1), lambda matvec, b: 0 * b, lambda matvec, b: b + np.nan):
+        with pytest.raises(RuleError, match=r"linear_solve left .* of the right-hand side"):
+            npgrad.grad(lambda b, wrong=wrong: np.sum(linear_root(wrong)(b)))(b)
+        with pytest.raises(RuleError, match=r"linear_solve left .* of the right-hand side"):
+            npgrad.jvp(linear_root(wrong), (b,), (b,))
+    zero = npgrad.grad(lambda b: 0.0 * np.sum(linear_root(krylov("gmres"))(b)))(b)
+    np.testing.assert_array_equal(zero, np.zeros(3))
+
+
+def test_a_second_derivative_through_a_plain_linear_solver_names_it():
+    f = lambda b: np.sum(linear_root(krylov("gmres", rtol=1e-12))(b) ** 2)
+    with pytest.raises(npgrad.errors.NoDerivative, match=r"root: .* goes through linear_solve"):
+        npgrad.hessian(f)(np.ones(3))
+
+
+def test_complex_unknowns_are_refused_by_name():
+    square_root = root(np.sqrt, lambda y, a: y * y - a)
+    with pytest.raises(RuleError, match=r"root: the solution of sqrt is complex"):
+        npgrad.grad(lambda a: np.real(square_root(a)))(2 + 1j)
+    with pytest.raises(RuleError, match=r"fixed_point: x0 is complex"):
+        fixed_point(lambda y, a: (y + a / y) / 2, 1 + 0j)

@@ -111,3 +111,13 @@ def test_a_profile_may_be_entered_again_and_beside_a_tape():
     z.backward()
     assert [e.operation for e in tape] == ["leaf", "np.sin"]
     assert sum(row.calls for row in seen) == 3
+
+
+def test_profiles_in_one_another_measure_the_same():
+    with npgrad.profile() as outer, npgrad.profile() as inner:
+        npgrad.grad(loss)(X)
+    for one in (outer, inner):
+        assert all(row.swept == row.calls and row.backward > 0 for row in one)
+    assert [row.operation for row in sorted(outer.rows, key=str)] == [
+        row.operation for row in sorted(inner.rows, key=str)
+    ]

@@ -278,3 +278,21 @@ def test_right_gradients_that_npgrad_has_too_pass():
     assert_grad(lambda x: np.sin(x) ** 2 + np.cos(x) ** 2, lambda x: 0.0, (0.3,), atol=1.0)
     assert_grad(lambda n: np.sum(n**2), lambda n: 2.0 * n, (np.arange(3),))
     assert_grad(lambda x: np.sum(x), np.ones(0), (np.ones(0),))
+
+
+@pytest.mark.parametrize("seed", ["-1", "x", "1.5"])
+def test_a_seed_is_a_whole_number(seed, tmp_path, capsys):
+    with pytest.raises(SystemExit) as info:
+        main(["check", "numpy:sum", f"--seed={seed}"])
+    assert info.value.code == 2 and "is no seed" in capsys.readouterr().err
+    from .test_plugin import run
+
+    done = run(tmp_path, "", "-p", "npgrad.pytest_plugin", f"--npgrad-seed={seed}")
+    assert "is no seed" in done.stderr
+
+
+def test_empty_arrays_are_no_check(capsys):
+    with pytest.raises(TypeError, match="nothing would be checked"):
+        check_grads(np.sum, (np.zeros((0, 3)),))
+    assert main(["check", "numpy:sum", "--shape", "0"]) == 1
+    assert "nothing would be checked" in capsys.readouterr().out

@@ -97,7 +97,37 @@ def jointly():
     return made.defvjp_argnums(lambda which, ans, args, kwargs: lambda g: [g * kept["slope"]])
 
 
-MAKE = [by_dict, by_closure, by_buffer, by_object, by_part, by_helper, jointly]
+def by_own_attribute():
+    def cube(x):
+        cube.slope = 3 * x**2
+        return x**3
+
+    return npgrad.primitive(cube).defvjp(lambda ans, x: lambda g: g * cube.slope)
+
+
+KEPT: dict[str, np.ndarray] = {}
+
+
+def by_default():
+    def cube(x):
+        KEPT["slope"] = 3 * x**2
+        return x**3
+
+    return npgrad.primitive(cube).defvjp(lambda ans, x, kept=KEPT: lambda g: g * kept["slope"])
+
+
+def by_keyword_default():
+    def cube(x):
+        KEPT["slope"] = 3 * x**2
+        return x**3
+
+    return npgrad.primitive(cube).defvjp(lambda ans, x, *, kept=KEPT: lambda g: g * kept["slope"])
+
+
+MAKE = [
+    by_dict, by_closure, by_buffer, by_object, by_part, by_helper, jointly, by_own_attribute,
+    by_default, by_keyword_default,
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("make", MAKE, ids=lambda make: make.__name__)
@@ -320,3 +350,35 @@ def test_an_output_is_tried_once():
     for _ in range(3):
         npgrad.grad(lambda x: np.sum(p(x)[0]) + np.sum(p(x)[1]))(X)
     assert len(calls) == 6 and len(rules) == 6 + 2  # the rule of each output alone, once
+
+
+# -- rules that write ------------------------------------------------------------------------------
+WRITES = {
+    "argument": lambda ans, x: lambda g: (x.__imul__(2), 2 * g)[1],
+    "maker": lambda ans, x: (x.__imul__(2), lambda g: 2 * g)[1],
+    "answer": lambda ans, x: lambda g: (ans.__imul__(2), 2 * g)[1],
+}
+
+
+@pytest.mark.parametrize("name", WRITES)
+@pytest.mark.parametrize("size", [3, 300_000])
+def test_a_reverse_rule_must_not_write_into_what_it_is_given(name, size):
+    p = npgrad.primitive(lambda x: x * 2).defvjp(WRITES[name])
+    x = np.linspace(1.0, 2.0, size)
+    for transform in (
+        lambda: npgrad.grad(lambda x: np.sum(x**2) + np.sum(p(x)))(x),
+        lambda: npgrad.grad(lambda x: np.sum(npgrad.grad(lambda x: np.sum(p(x) ** 2))(x)))(x),
+    ):
+        with pytest.raises(
+            (RuleError, npgrad.errors.InPlaceError), match=r"wrote into|writes? into"
+        ):
+            transform()
+    if size == 3:  # a large array is not copied, and the rule wrote into the caller's
+        np.testing.assert_array_equal(x, np.linspace(1.0, 2.0, size))
+
+
+def test_a_forward_rule_must_not_write_into_what_it_is_given():
+    p = npgrad.primitive(lambda x: x * 2)
+    p.defjvp(lambda g, ans, x: (x.__imul__(2), 2 * g)[1])
+    with pytest.raises(RuleError, match=r"a forward rule .* wrote into one of its arguments"):
+        npgrad.jvp(lambda x: p(x) * np.sin(x), (X,), (X,))

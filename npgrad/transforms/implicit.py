@@ -18,12 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import RuleError
+from ..errors import GradientLost, NoDerivative, RuleError
 from ..graph import backend
 from ..graph.array import GradArray, current
 from .calls import parts_of
 from .custom import Primitive, primitive
-from .forward import jvp
+from .forward import jvp, linearize
 from .grad import vjp
 from .jacobian import jacobian
 from .values import value
@@ -31,6 +31,7 @@ from .values import value
 Function = Callable[..., Any]
 LinearSolver = Callable[[Function, Any], Any]
 
+LINEAR = 1e-3  # what a linear solver may leave of the right-hand side
 STALE = 20  # iterations without a smaller change: what is left is rounding
 
 
@@ -51,8 +52,9 @@ def root(
         ``residual(x, *args)``, of the shape of `x`, written with NumPy. What it is differentiated
         with respect to must be among `args`; it is evaluated once at each solution to see that.
     linear_solve : callable, optional
-        ``linear_solve(matvec, b) -> z`` with ``matvec(z) = b``, for large systems (conjugate
-        gradients, GMRES). By default the matrix is made and given to ``np.linalg.solve``.
+        ``linear_solve(matvec, b) -> z`` with ``matvec(z) = b``, for large systems (GMRES; conjugate
+        gradients where the Jacobian is symmetric). By default the matrix is made and given to
+        ``np.linalg.solve``. One that is not written with NumPy serves first derivatives.
     tol : float, optional
         How far from zero the residual may be, relative to the larger of 1 and the solution; the
         root of the machine precision by default. A solution below 1 must also be right to this
@@ -67,7 +69,8 @@ def root(
     ------
     RuleError
         When it is differentiated where `solve` did not converge (the derivative would be that of
-        nothing), or where `residual` has another shape than `x`; and when `residual` or `solve`
+        nothing), where `linear_solve` did not, or where `residual` has another shape than `x`, or
+        `x` is complex; and when `residual` or `solve`
         uses a recorded value that is not among `args`.
     numpy.linalg.LinAlgError
         Where the Jacobian of the residual is singular.
@@ -96,6 +99,11 @@ def root(
 
     def matrix(x: Any, args: tuple[Any, ...]) -> Any:
         size = int(np.prod(np.shape(x), dtype=int))
+        if np.iscomplexobj(value(x)):
+            raise RuleError(
+                f"npgrad: root: the solution of {getattr(solve, '__name__', 'solve')} is complex. "
+                "Solve for the real and the imaginary part, as two unknowns of a real residual."
+            )
         return jacobian(lambda z: residual(z, *args))(x).reshape(size, size)
 
     def pulled(x: Any, args: tuple[Any, ...], g: Any) -> Any:
@@ -103,13 +111,14 @@ def root(
         if linear_solve is None:
             return _solved(matrix(x, args).T, g, solve)
         transpose = vjp(lambda z: residual(z, *args), x)[1]
-        return linear_solve(lambda w: transpose(w)[0], g)
+        return _checked_solve(linear_solve, lambda w: transpose(w)[0], g)
 
     def pushed(x: Any, args: tuple[Any, ...], t: Any) -> Any:
         """``z`` with ``(d residual / dx) z = t``."""
         if linear_solve is None:
             return _solved(matrix(x, args), t, solve)
-        return linear_solve(lambda z: jvp(lambda y: residual(y, *args), (x,), (z,))[1], t)
+        push = linearize(lambda y: residual(y, *args), x)[1]
+        return _checked_solve(linear_solve, push, t)
 
     def only(argnums: tuple[int, ...], args: tuple[Any, ...]) -> tuple[Function, tuple[Any, ...]]:
         """The residual as a function of the arguments that are differentiated."""
@@ -189,6 +198,11 @@ def fixed_point(
     """
     _refuse_container(x0, "x0")
     start = np.asarray(x0)
+    if start.dtype.kind == "c":
+        raise RuleError(
+            "npgrad: fixed_point: x0 is complex. Iterate the real and the imaginary part, as two "
+            "entries of a real state."
+        )
     start = start.astype(np.result_type(start, np.float16) if start.ndim else float)[()]
 
     @functools.wraps(f)
@@ -246,6 +260,27 @@ def _refuse_container(state: Any, what: str) -> None:
             f"npgrad: fixed_point: {what} is a {type(state).__name__} of arrays; the state is one "
             "array. Join its parts with np.concatenate, and take them out of it again in f."
         )
+
+
+def _checked_solve(linear_solve: LinearSolver, matvec: Function, b: Any) -> Any:
+    """What `linear_solve` answers, if it is a solution."""
+    try:
+        z = linear_solve(matvec, b)
+    except GradientLost as error:
+        raise NoDerivative(
+            "npgrad: root: a derivative of a derivative goes through linear_solve, which has to be "
+            "written with NumPy then (SciPy's solvers take plain numbers). Leave linear_solve out: "
+            f"np.linalg.solve is differentiated to any order. ({error})"
+        ) from error
+    off = np.linalg.norm(np.ravel(value(matvec(z)) - value(b)))
+    size = np.linalg.norm(np.ravel(value(b)))
+    if not off <= LINEAR * size:
+        raise RuleError(
+            f"npgrad: root: linear_solve left {off / size:.3g} of the right-hand side, at most "
+            f"{LINEAR} is allowed: did it converge? Conjugate gradients are for a symmetric "
+            "Jacobian of the residual, GMRES or BiCGSTAB for others."
+        )
+    return z
 
 
 def _solved(matrix: Any, b: Any, solve: Function) -> Any:

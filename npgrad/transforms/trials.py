@@ -17,6 +17,9 @@ and the rule once more with the same arguments as before.
 A rule takes the cotangents of all outputs. Given that of one output alone it may return zeros; then
 the function is tried with other numbers, for if that output changes its gradient is lost.
 
+A rule must leave the arguments and the output as they are: other rules keep the same arrays. The
+first sweep of each mode is watched.
+
 Each trial is made once for a primitive.
 """
 
@@ -32,9 +35,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import RuleError
-from ..graph import backend
+from ..graph import backend, fingerprints
 from ..graph.array import GradArray, current
-from .calls import Call, parts_of
+from .calls import Call, is_solid, parts_of
 from .reach import in_library, names_in
 from .trees import place
 
@@ -64,6 +67,8 @@ def can_remember(rules: Iterable[Any]) -> bool:
             known = thing.__globals__
             waiting += [known.get(name) for name in names_in(thing.__code__)]
             waiting += [cell.cell_contents for cell in thing.__closure__ or () if _full(cell)]
+            waiting += [*(thing.__defaults__ or ()), *(thing.__kwdefaults__ or {}).values()]
+            waiting += vars(thing).values()  # a function's own attributes
         elif isinstance(thing, functools.partial):
             waiting += [thing.func, *thing.args, *thing.keywords.values()]
         elif isinstance(thing, types.MethodType):
@@ -92,6 +97,7 @@ class Trials:
     def __init__(self) -> None:
         self.memory = TRIES
         self.outputs: set[int] = set()  # tried
+        self.watching = {"reverse", "forward"}
 
     def refuse_memory(
         self, rules: Any, which: str, rule: Rule, arrays: Any, record: Call, y: Any
@@ -118,6 +124,26 @@ class Trials:
                 "depends on the arguments. Compute it in the rule, from ans and the arguments."
             )
         self.memory = 0 if found is False else self.memory - 1
+
+    def watch(self, which: str, arrays: Any, y: Any) -> list[Any] | None:
+        """Fingerprints of what a rule is given; None once the rules of that mode were watched.
+
+        A rule that is recorded writes into handles of its own.
+        """
+        given = [*arrays, *(y if isinstance(y, tuple) else (y,))]
+        if which not in self.watching or any(type(part) is GradArray for part in given):
+            return None
+        return [(a, fingerprints.fingerprint(a, False)) for a in given if is_solid(a)]
+
+    def refuse_written(self, rules: Any, which: str, watched: list[Any]) -> None:
+        """RuleError if a rule wrote into an argument or into ans."""
+        if any(fingerprints.changed(array, digest, False) for array, digest in watched):
+            raise RuleError(
+                f"npgrad: a {which} rule of {rules.name} wrote into one of its arguments, or into "
+                "ans, which other rules and the caller use too. Make a new array (x = x * 2), or "
+                "copy it first (x.copy())."
+            )
+        self.watching.discard(which)
 
     def refuse_lost_output(
         self, rules: Any, rule: Rule, g: Any, arrays: Any, record: Call, y: Any

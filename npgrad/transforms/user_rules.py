@@ -138,7 +138,10 @@ class Rules:
                 unwrapped(trials.refuse_memory, self, "reverse", rule, arrays, record, y)
             if isinstance(y, tuple) and len(trials.outputs) < len(y):
                 unwrapped(trials.refuse_lost_output, self, rule, g, arrays, record, y)
+            watched = trials.watch("reverse", arrays, y)
             found: list[Any] = unwrapped(self._pulled, g, arrays, record, y)
+            if watched is not None:
+                trials.refuse_written(self, "reverse", watched)
         except GradientLost as error:
             raise self._not_recorded("reverse", error) from error
         except Exception as error:
@@ -153,7 +156,11 @@ class Rules:
                 unwrapped(
                     self.trials.refuse_memory, self, "forward", self._pushed, arrays, record, y
                 )
-            return unwrapped(self._pushed, g, arrays, record, y)
+            watched = self.trials.watch("forward", arrays, y)
+            found = unwrapped(self._pushed, g, arrays, record, y)
+            if watched is not None:
+                self.trials.refuse_written(self, "forward", watched)
+            return found
         except GradientLost as error:
             raise self._not_recorded("forward", error) from error
         except Exception as error:
