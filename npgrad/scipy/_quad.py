@@ -13,7 +13,9 @@ import scipy.integrate
 from ..errors import NoDerivative
 from ..graph.array import GradArray
 from ..graph.modes import no_grad
+from ._closures import uses_recorded
 from ._declare import as_imported, is_recorded, plain, refuse, varies
+from ._kinks import at_most, kinks_of, steep
 
 original: Any = as_imported(scipy.integrate)
 
@@ -47,13 +49,15 @@ def quad(
     """SciPy's ``quad``; differentiable in the limits, `args` and the closure of `func`.
 
     Where the integrand jumps, the place counts: the integral changes as the place moves. A recorded
-    place among `points` is differentiated too; a plain one counts as fixed.
+    place among `points` is differentiated too; a plain one counts as fixed. Over kinks it is
+    differentiated at most three times; once in an infinite range, twice where no slope turns.
 
     Raises
     ------
     NoDerivative
         For a weight function or a complex integrand, for integrands so singular that QUADPACK
-        extrapolates, and for one that jumps at a place that is not among `points`.
+        extrapolates or that have an infinite slope inside of the range, and for one that jumps at a
+        place that is not among `points`.
 
     Examples
     --------
@@ -91,6 +95,8 @@ def quad(
     with no_grad():
         found = original.quad(number, low, high, full_output=1, **options)
     if not recorded:
+        if weight is None and not complex_func and low != high and uses_recorded(func):
+            _refuse_hidden(number, low, high, found[2], points)
         return found if full_output else original.quad(func, a, b, args, **options)
     if weight is not None:
         raise refuse("integrate.quad", "with a weight function")
@@ -103,8 +109,19 @@ def quad(
     lefts, rights = info["alist"][: info["last"]], info["blist"][: info["last"]]
     with no_grad():
         of_variable = _in_order(number, low, high)
-        lefts, rights = _split_at_kinks(of_variable, lefts, rights)
-    total = _sum(lambda x: func(x, *args), a, b, low, high, lefts, rights)
+        lefts, rights, kinks = _split_at_kinks(of_variable, lefts, rights)
+
+    def integrand(x: Any) -> Any:
+        return func(x, *args)
+
+    finite = bool(np.isfinite(low) and np.isfinite(high))
+    if kinks and finite:
+        total = _between_kinks(integrand, a, b, low, high, lefts, rights, kinks)
+    else:
+        with no_grad():
+            ends = _steep_ends(number, lefts, rights) if finite else (False, False)
+        total = _sum(integrand, a, b, low, high, lefts, rights, ends)
+        total = at_most(total, 1) if kinks else total
     error = abs(float(plain(total)) - found[0])
     allowed = max(epsabs, epsrel * abs(found[0]))
     if not error <= 10 * allowed:
@@ -118,16 +135,68 @@ def quad(
     return (total, *found[1:]) if full_output else (total, found[1])
 
 
-def _sum(f: Any, a: Any, b: Any, low: float, high: float, lefts: Any, rights: Any) -> Any:
-    """The integral over QUADPACK's intervals, halved; an infinite range is that of (1 - t) / t."""
+def _refuse_hidden(number: Any, low: float, high: float, info: Any, points: Any) -> None:
+    """Raise if a plain integrand jumps: a recorded value of its closure may decide where."""
+    lefts, rights = info["alist"][: info["last"]], info["blist"][: info["last"]]
+    with no_grad():
+        _refuse_jumps(_in_order(number, low, high), low, high, lefts, rights, points or ())
+
+
+def _steep_ends(f: Any, lefts: Any, rights: Any) -> tuple[bool, bool]:
+    """Whether the slope is infinite at the lower and at the upper end of the range."""
+    first, last = int(np.argmin(lefts)), int(np.argmax(rights))
+    return (
+        steep(f, lefts[first], 1e-8 * (rights[first] - lefts[first])),
+        steep(f, rights[last], 1e-8 * (lefts[last] - rights[last])),
+    )
+
+
+def _between_kinks(
+    f: Any, a: Any, b: Any, low: float, high: float, lefts: Any, rights: Any, kinks: list[float]
+) -> Any:
+    """The sum of the integrals from kink to kink, whose places are recorded."""
+    if low > high:
+        return -_between_kinks(f, b, a, high, low, lefts, rights, kinks)
+    with no_grad():
+        size = max(abs(float(plain(f(float(x))))) for x in 0.5 * (lefts + rights))
+        found = kinks_of(f, kinks, high - low, size)
+    places = [a, *(kink.place() for kink in found), b]
+    ends = [low, *(kink.end for kink in found), high]
+    total: Any = 0.0
+    for i, (left, right) in enumerate(itertools.pairwise(ends)):
+        inside = (lefts >= left) & (rights <= right)
+        part = lefts[inside], rights[inside]
+        total = total + _sum(f, places[i], places[i + 1], left, right, *part)
+    # where the slopes agree, only the third derivative asks where the place is
+    return total if found else at_most(total, 2)
+
+
+def _sum(
+    f: Any, a: Any, b: Any, low: float, high: float, lefts: Any, rights: Any,
+    steep_ends: tuple[bool, bool] = (False, False),
+) -> Any:  # fmt: skip
+    """The integral over QUADPACK's intervals, halved; an infinite range is that of (1 - t) / t.
+
+    Towards a steep end by x = u^4, so that a derivative with a singularity is summed right too.
+    """
     if low > high:  # QUADPACK is given the limits in order
-        return -_sum(f, b, a, high, low, lefts, rights)
+        return -_sum(f, b, a, high, low, lefts, rights, steep_ends)
     nodes, weights = np.polynomial.legendre.leggauss(POINTS)
     middles = 0.5 * (lefts + rights)
     starts, ends = np.concatenate((lefts, middles)), np.concatenate((middles, rights))
     half = 0.5 * (ends - starts)[:, None]
-    points = (0.5 * (starts + ends)[:, None] + half * nodes).ravel()
-    factors = (half * weights).ravel()
+    points = 0.5 * (starts + ends)[:, None] + half * nodes
+    factors = half * weights
+    unit = 0.5 * (1 + nodes)
+    if steep_ends[0]:
+        i = int(np.argmin(starts))
+        points[i] = starts[i] + (ends[i] - starts[i]) * unit**4
+        factors[i] = (ends[i] - starts[i]) * 2 * unit**3 * weights
+    if steep_ends[1]:
+        i = int(np.argmax(ends))
+        points[i] = ends[i] - (ends[i] - starts[i]) * unit**4
+        factors[i] = (ends[i] - starts[i]) * 2 * unit**3 * weights
+    points, factors = points.ravel(), factors.ravel()
     total: Any = 0.0
     if np.isfinite(low) and np.isfinite(high):
         for point, factor in zip(points, factors, strict=True):
@@ -185,13 +254,14 @@ def _in_order(number: Any, low: float, high: float) -> Any:
     return of_share
 
 
-def _split_at_kinks(f: Any, lefts: Any, rights: Any) -> tuple[Any, Any]:
-    """QUADPACK's intervals, split where the integrand has a kink.
+def _split_at_kinks(f: Any, lefts: Any, rights: Any) -> tuple[Any, Any, list[float]]:
+    """QUADPACK's intervals, split where the integrand has a kink; and the kinks.
 
     It is right about the integral there to the tolerance asked for, but the derivative of the
     integrand jumps at the kink, and a sum across it would be wrong by the width of the interval.
     """
-    ends = []
+    ends: list[tuple[float, float]] = []
+    kinks: list[float] = []
     for pair in zip(lefts, rights, strict=True):
         waiting = [pair]
         for _ in range(KINKS):
@@ -203,9 +273,10 @@ def _split_at_kinks(f: Any, lefts: Any, rights: Any) -> tuple[Any, Any]:
                 ends.append((left, right))
             else:
                 waiting += [(left, kink), (kink, right)]
+                kinks.append(kink)
         ends += waiting
     pairs = np.array(ends)
-    return pairs[:, 0], pairs[:, 1]
+    return pairs[:, 0], pairs[:, 1], kinks
 
 
 def _lobatto(f: Any, left: float, right: float) -> float:

@@ -27,6 +27,7 @@ Field = Callable[[Any, Any], Any]
 Curve = Callable[[Any], Array]
 
 ORDERS = 3  # of differentiation through an implicit equation: corrections that are recorded
+NAME = "solve_ivp with events or an implicit method (explicit ones have no limit)"
 ROUNDS = 20  # of Newton's method on plain values
 
 
@@ -163,7 +164,9 @@ def solved(residual: Callable[[Array], Array], z: Array, t: float) -> tuple[Arra
     return z, inverse
 
 
-def corrected(residual: Callable[[Any], Any], z: Any, divide: Callable[[Any], Any]) -> Any:
+def corrected(
+    residual: Callable[[Any], Any], z: Any, divide: Callable[[Any], Any], name: str = NAME
+) -> Any:
     """A plain root `z`, corrected so that it is differentiated as a function of what is recorded.
 
     ``divide`` divides by the plain derivative of the residual there.
@@ -171,26 +174,24 @@ def corrected(residual: Callable[[Any], Any], z: Any, divide: Callable[[Any], An
     for count in range(ORDERS):
         z = z - divide(residual(z))
         if count == 0:
-            z = limited(z, 0)
+            z = limited(z, 0, ORDERS, name)
     return z
 
 
-@operation("scipy.integrate.solve_ivp")
-def limited(z: Array, order: int) -> Array:
+@operation("scipy.integrate.limited")
+def limited(z: Array, order: int, orders: int, name: str) -> Array:
     """`z` and its derivatives by itself, which are counted."""
     if order == 0:
         return z
     return np.ones_like(z) if order == 1 else np.zeros_like(z)
 
 
-def _limited_change(g: Array, z: Array, order: int) -> Array:
-    if order == ORDERS:
+def _limited_change(g: Array, z: Array, order: int, orders: int, name: str) -> Array:
+    if order == orders:
         raise NoDerivative(
-            "npgrad: npgrad.scipy.integrate.solve_ivp: implicit methods and events are "
-            f"differentiated at most {ORDERS} times; explicit methods without events as often as "
-            "you like."
+            f"npgrad: npgrad.scipy.integrate: {name} is differentiated at most {orders} times."
         )
-    return g * limited(z, order + 1)
+    return g * limited(z, order + 1, orders, name)
 
 
 reverse(limited, {"z": _limited_change}, {"z": _limited_change})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -99,3 +101,119 @@ def test_the_parameters_of_a_weight_function_are_refused():
             npgrad.grad(lambda c, w=words: quad(lambda x: x, 0, 3, wvar=c, **w)[0])(2.0)
     tight = lambda c: quad(lambda x: c * x, 0, 1, epsabs=1e-9 * c)[0]  # how exact is no value
     assert npgrad.grad(tight)(2.0) == pytest.approx(0.5, rel=1e-14)
+
+
+# the integral, its place of a kink, and the first three derivatives by c
+TURNS = {
+    "abs": (lambda c: quad(lambda x: np.abs(x - c), 0, 1), lambda c: (2 * c - 1, 2, 0)),
+    "reversed": (lambda c: quad(lambda x: np.abs(x - c), 1, 0), lambda c: (1 - 2 * c, -2, 0)),
+    "relu": (lambda c: quad(lambda x: np.maximum(x - c, 0), 0, 1), lambda c: (c - 1, 1, 0)),
+    # the kink at sqrt(c): 1/3 - c + (4/3) c^(3/2)
+    "curved": (
+        lambda c: quad(lambda x: np.abs(x * x - c), 0, 1),
+        lambda c: (2 * c**0.5 - 1, c**-0.5, -0.5 * c**-1.5),
+    ),
+    "two": (
+        lambda c: quad(lambda x: np.maximum(np.abs(x - 0.5), c), 0, 1),
+        lambda c: (2 * c, 2, 0),
+    ),
+    "a fixed one, by the limit": (
+        lambda c: quad(lambda x: np.abs(x - 0.6), c, 1),
+        lambda c: (c - 0.6, 1, 0),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TURNS)
+def test_further_derivatives_over_a_kink(name):
+    integral, slopes = TURNS[name]
+    f = lambda c: integral(c)[0]
+    first, second, third = slopes(0.3)
+    d = npgrad.grad(f)
+    assert d(0.3) == pytest.approx(first, rel=1e-7)
+    forward = lambda c: npgrad.jvp(f, (c,), (1.0,))[1]
+    for got in (
+        npgrad.grad(d)(0.3),
+        npgrad.jvp(d, (0.3,), (1.0,))[1],
+        npgrad.grad(forward)(0.3),
+        npgrad.jvp(forward, (0.3,), (1.0,))[1],
+    ):
+        assert got == pytest.approx(second, rel=1e-6)
+    assert npgrad.grad(npgrad.grad(d))(0.3) == pytest.approx(third, rel=1e-4, abs=1e-6)
+    fourth = npgrad.grad(npgrad.grad(npgrad.grad(d)))
+    if name == "a fixed one, by the limit":
+        assert fourth(0.3) == pytest.approx(0, abs=1e-6)
+        return
+    with pytest.raises(NoDerivative, match="a kink is differentiated at most 3 times"):
+        fourth(0.3)
+
+
+def test_where_a_kink_is_not_followed_further_derivatives_are_refused():
+    smooth = lambda c: quad(lambda x: np.maximum(x - c, 0) ** 2, 0, 1)[0]  # (1 - c)^3 / 3
+    second = npgrad.grad(npgrad.grad(smooth))
+    assert second(0.3) == pytest.approx(1.4, rel=1e-6)
+    far = lambda c: quad(lambda x: np.exp(-x) * np.maximum(x - c, 0), 0, np.inf)[0]
+    for derivative, times in ((npgrad.grad(second), 2), (npgrad.grad(npgrad.grad(far)), 1)):
+        with pytest.raises(NoDerivative, match=f"at most {times} times"):
+            derivative(0.3)
+
+
+def test_an_infinite_slope():
+    f = lambda c, **words: quad(lambda x: np.sqrt(np.abs(x - c)), 0, 1, **words)[0]
+    with pytest.raises(NoDerivative, match=r"slope of the integrand is infinite at 0\.3"):
+        npgrad.grad(f)(0.3)
+    named = npgrad.grad(lambda c: f(c, points=[c]))(0.3)
+    assert named == pytest.approx(0.3**0.5 - 0.7**0.5, rel=1e-6)
+    for sign, end in ((1, 0), (-1, 1)):  # at an end of the range, where the slope by c is singular
+        root = lambda c, s=sign, e=end: quad(lambda x: np.sqrt(s * (x - e) + c), 0, 1)[0]
+        assert npgrad.grad(root)(0.0) == pytest.approx(1, rel=1e-8)
+    plain = lambda c: quad(lambda x: c * np.sqrt(x), 0, 1)[0]
+    assert npgrad.grad(plain)(2.0) == pytest.approx(2 / 3, rel=1e-8)
+
+
+class Step:
+    def __init__(self, c):
+        self.c = c
+
+    def at(self, x):
+        return 1.0 if x > self.c else 0.0
+
+    def __call__(self, x):
+        return self.at(x)
+
+
+def compared(x, c):
+    return np.where(x > c, 1.0, 0.0)
+
+
+def twice(inner):
+    return lambda x: 2 * inner(x)
+
+
+HIDDEN = {
+    "closure": lambda c: lambda x: 1.0 if x > c else 0.0,
+    "where": lambda c: lambda x: np.where(x > c, 1.0, 0.0),
+    "default": lambda c: lambda x, d=c: compared(x, d),
+    "method": lambda c: Step(c).at,
+    "object": lambda c: Step(c),
+    "partial": lambda c: functools.partial(compared, c=c),
+    "called": lambda c: twice(lambda x: compared(x, c)),
+}
+
+
+@pytest.mark.parametrize("name", HIDDEN)
+def test_a_recorded_value_that_is_compared_alone(name):
+    """The integrand is plain, and its integral 1 - c: its gradient would be lost."""
+    make = HIDDEN[name]
+    with pytest.raises(NoDerivative, match=r"the integrand jumps at 0\.3"):
+        npgrad.grad(lambda c: quad(make(c), 0, 1)[0])(0.3)
+    scale = 2 if name == "called" else 1
+    named = npgrad.grad(lambda c: quad(make(c), 0, 1, points=[c])[0])(0.3)
+    assert named == pytest.approx(-scale, rel=1e-12)
+
+
+def test_a_plain_integrand_beside_recorded_values():
+    f = lambda c: c * quad(lambda x: x * x, 0, 1)[0]
+    assert npgrad.grad(f)(0.3) == pytest.approx(1 / 3)
+    g = lambda c: c + quad(lambda x: (x * x, c)[0], 0, 1)[0]  # it could use it, and does not jump
+    assert npgrad.grad(g)(0.3) == 1
