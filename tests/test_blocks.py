@@ -10,7 +10,7 @@ import pytest
 
 import npgrad
 from npgrad.errors import OperandMutated
-from npgrad.graph import blocks
+from npgrad.graph import backward, blocks
 
 SIZE = 1000
 
@@ -18,6 +18,7 @@ SIZE = 1000
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """Blocks of 24 numbers from 600 entries on; returns the operations of the runs swept."""
+    monkeypatch.setattr(backward, "TINY", 600)
     monkeypatch.setattr(blocks, "LARGE", 600)
     monkeypatch.setattr(blocks, "BYTES", 24 * 8)
     runs: list[list[str]] = []

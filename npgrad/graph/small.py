@@ -14,7 +14,7 @@ from typing import Any
 from ..table import rule_parameters, same
 from .conform import conform
 
-TINY = 512  # entries below which a new sum is as cheap as adding in place
+TINY = 4096  # entries below which a fresh buffer costs less than to ask whose the old one is
 Pull = Callable[[Any, Any, tuple[Any, ...], Any], bool]
 
 _HEAD = """

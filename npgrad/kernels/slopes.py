@@ -21,6 +21,7 @@ import numpy as np
 from npgrad.kernels._arrays import Array
 from npgrad.kernels._compile import njit
 from npgrad.kernels._threads import spread
+from npgrad.kernels.vector_trig import both64
 
 __all__ = [
     "divided",
@@ -175,8 +176,7 @@ def quotient(g: Array, y: Array, x: Array) -> tuple[Array, Array]:
 def _near_sine(x, shift):  # type: ignore[no-untyped-def]
     """sin(x + shift pi / 2) for |x| <= FAR, reduced as W. J. Cody and W. Waite (1980) do.
 
-    The polynomials are those of ``vector_trig``, whose reduction holds for every x and takes five
-    times as long.
+    The reduction of ``vector_trig`` holds for every x and takes five times as long.
     """
     k = x * 0.6366197723675814 + ROUND
     n = f64(k).view(i64) + shift
@@ -185,25 +185,9 @@ def _near_sine(x, shift):  # type: ignore[no-untyped-def]
     b = k * HALF_PI_MIDDLE
     r = a - b
     d = ((a - r) - b) - k * HALF_PI_LOW  # what r lacks
-    z = r * r
-    s = 1.5915337022635126e-10
-    s = s * z + -2.5051092724304014e-08
-    s = s * z + 2.7557315913107235e-06
-    s = s * z + -0.00019841269836390034
-    s = s * z + 0.008333333333330703
-    s = s * z + -0.16666666666666666
-    c = -1.1380884626244868e-11
-    c = c * z + 2.087612177964984e-09
-    c = c * z + -2.755731715313201e-07
-    c = c * z + 2.480158729853495e-05
-    c = c * z + -0.0013888888888887244
-    c = c * z + 0.041666666666666664
-    one = 1.0 - 0.5 * z
-    sine = r + (r * z * s + d * one)
-    cosine = one + (((1.0 - one) - 0.5 * z) + (z * z * c - r * d))
-    w = 1.0 if n & 1 else 0.0
-    y = cosine * w + sine * (1.0 - w)
-    return -y if n & 2 else y
+    sine, cosine = both64(r, d)
+    w = f64(n & 1)
+    return (cosine * w + sine * (1.0 - w)) * (1.0 - f64(n & 2))
 
 
 @njit()
@@ -236,7 +220,11 @@ def _turned(kernel: Any, g: Array, x: Array) -> Array | None:
 
 
 def times_cos(g: Array, x: Array) -> Array | None:
-    """``g * np.cos(x)``; a million: 2 ms, NumPy 6."""
+    """``g * np.cos(x)``, in half of NumPy's time.
+
+    A million near 1 take 4.5 ms of processor time and NumPy 9.4, a million in the hundreds 9 and 17
+    (two shared cores).
+    """
     return _turned(_times_cos, g, x)
 
 

@@ -120,6 +120,32 @@ def _modulo4(x):  # type: ignore[no-untyped-def]
 
 
 @_exact
+def both64(r, d):  # type: ignore[no-untyped-def]
+    """sin(r + d) and cos(r + d) for |r| <= pi / 4 and a d that is lost beside r.
+
+    The polynomials are S with sin(r) = r + r**3 S(r**2), to 2**-55.3, and C with
+    cos(r) = 1 - r**2 / 2 + r**4 C(r**2), to 2**-59.3.
+    """
+    z = r * r
+    s = 1.5915337022635126e-10
+    s = s * z + -2.5051092724304014e-08
+    s = s * z + 2.7557315913107235e-06
+    s = s * z + -0.00019841269836390034
+    s = s * z + 0.008333333333330703
+    s = s * z + -0.16666666666666666
+    c = -1.1380884626244868e-11
+    c = c * z + 2.087612177964984e-09
+    c = c * z + -2.755731715313201e-07
+    c = c * z + 2.480158729853495e-05
+    c = c * z + -0.0013888888888887244
+    c = c * z + 0.041666666666666664
+    one = 1.0 - 0.5 * z
+    sine = r + (r * z * s + d * one)
+    cosine = one + (((1.0 - one) - 0.5 * z) + (z * z * c - r * d))
+    return sine, cosine
+
+
+@_exact
 def _sine64(x, shift):  # type: ignore[no-untyped-def]
     """sin(|x| + shift pi / 2)."""
     b = f64(x).view(i64) & 0x7FFFFFFFFFFFFFFF
@@ -161,22 +187,7 @@ def _sine64(x, shift):  # type: ignore[no-untyped-def]
         (ftop * 1.5707963109016418 - r) + ftop * 1.5893254712295857e-08
     ) + fend * 1.5707963109016418
     d = (d + fend * 1.5893254712295857e-08) + (f * 6.123233995736766e-17 + g * 1.5707963267948966)
-    z = r * r
-    s = 1.5915337022635126e-10  # S to 2**-55.3, C to 2**-59.3
-    s = s * z + -2.5051092724304014e-08
-    s = s * z + 2.7557315913107235e-06
-    s = s * z + -0.00019841269836390034
-    s = s * z + 0.008333333333330703
-    s = s * z + -0.16666666666666666
-    c = -1.1380884626244868e-11
-    c = c * z + 2.087612177964984e-09
-    c = c * z + -2.755731715313201e-07
-    c = c * z + 2.480158729853495e-05
-    c = c * z + -0.0013888888888887244
-    c = c * z + 0.041666666666666664
-    sine = r + (r * z * s + d * (1.0 - 0.5 * z))
-    one = 1.0 - 0.5 * z
-    cosine = one + (((1.0 - one) - 0.5 * z) + (z * z * c - r * d))
+    sine, cosine = both64(r, d)
     w = 1.0 if n & 1 else 0.0
     y = cosine * w + sine * (1.0 - w)
     return -y if n & 2 else y
