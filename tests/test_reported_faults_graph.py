@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -437,3 +438,31 @@ def test_a_number_leaves_the_product_to_an_object_that_has_one(wrap: bool) -> No
     close(npgrad.grad(lambda x: (x[0] // Vector(x[1])).squared())(x), [32.0, 32.0, 0.0])
     with pytest.raises(TypeError, match="entry by entry"):
         npgrad.grad(lambda x: x * Vector(1.0, 2.0))(x)
+
+
+@pytest.mark.parametrize("left", ["number", "array"])
+def test_a_sparse_matrix_goes_first(left: str) -> None:
+    """Its own product comes to npgrad's door, where the gradient would be lost, and says so."""
+    matrix = scipy.sparse.csr_matrix(np.arange(16.0).reshape(4, 4))
+    x = np.array([1.0, 2.0, 0.5, 0.7])
+    f = {"number": lambda x: (x[0] * matrix).sum(), "array": lambda x: np.sum(x * matrix)}[left]
+    f(x)
+    with pytest.raises(npgrad.errors.GradientLost, match="sparse"):
+        npgrad.grad(f)(x)
+
+
+@pytest.mark.parametrize("items", [[1, 2, 3], (1.0, 2.0)])
+def test_a_number_repeats_no_sequence(items: Any) -> None:
+    x = np.array([1.0, 2.0])
+    for f in (lambda x: x[0] * items, lambda x: items * x[0]):
+        with pytest.raises(TypeError, match="can't multiply sequence"):
+            f(x)
+        with pytest.raises(TypeError, match="can't multiply sequence"):
+            npgrad.grad(f)(x)
+    close(npgrad.grad(lambda x: np.sum(x[0] + np.asarray(items)))(x), [float(len(items)), 0.0])
+    close(npgrad.grad(lambda x: np.sum(x[0] + items))(x), [float(len(items)), 0.0])
+
+
+def test_the_length_of_a_number_says_what_would_be_lost() -> None:
+    with pytest.raises(TypeError, match=r"npgrad\.value"):
+        npgrad.grad(lambda x: len(x[0]))(np.ones(2))

@@ -254,7 +254,10 @@ class GradArray:
     def __len__(self) -> int:
         shape = self.shape
         if not shape:
-            raise TypeError("len() of unsized object")
+            raise TypeError(
+                "len() of unsized object: a recorded number, of which torch.tensor and others who "
+                "look for a sequence would cut the gradient; npgrad.value(x) cuts it on purpose"
+            )
         return shape[0]
 
     def __bool__(self) -> bool:

@@ -65,7 +65,14 @@ COMPARE = (
 def _goes_first(other: Any) -> bool:
     """Whether `other`, such as a sparse matrix, computes with arrays itself, as ndarray asks it."""
     kind = type(other)
+    if kind is GradArray or kind in PLAIN:
+        return False
     return not hasattr(kind, "__array_ufunc__") and getattr(kind, "__array_priority__", 0) > 0
+
+
+def _repeats(number: Any, items: Any) -> bool:
+    """Whether a product would repeat the sequence `items` a recorded number of times."""
+    return type(items) in (list, tuple) and type(number) is GradArray and not number.shape
 
 
 def _answers(value: Any, name: str) -> bool:
@@ -95,6 +102,10 @@ def _make_slowly(
     """The operator for every case: lists, foreign arrays, modes, inputs without a rule."""
 
     def slowly(x1: Any, x2: Any, frame: Any) -> Any:
+        if _goes_first(x1) or _goes_first(x2):
+            return NotImplemented
+        if python is operator.mul and (_repeats(x1, x2) or _repeats(x2, x1)):
+            return python(strip(x1), strip(x2))  # NumPy's own error
         x1, x2 = operand(x1), operand(x2)
         if not reflected and _left_to(x1, x2, f"__r{name}__"):
             return NotImplemented
