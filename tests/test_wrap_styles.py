@@ -181,3 +181,15 @@ def test_compiled_code_that_asks_for_memory_is_explained() -> None:
     with pytest.raises(TypeError) as caught:
         npgrad.jacobian(subclass)(X)
     assert "npgrad.register_vjp" in caught.value.__notes__[0]
+
+
+def test_a_function_that_no_name_of_its_module_leads_to():
+    """Each asks for another builtin, in a module that does not use it."""
+    space = {"np": np}
+    made = eval("lambda x: float(x[0]) * x[1] + abs(complex(x[1], x[2]))", space)
+    other = eval("lambda x: np.exp([x[0], x[1]]).sum()", space)
+    for f in (made, other, made):
+        expected = differences(f, X)
+        np.testing.assert_allclose(npgrad.grad(f)(X), expected, rtol=1e-6, atol=1e-8)
+        np.testing.assert_allclose(npgrad.grad(npgrad.wrap(f))(X), expected, rtol=1e-6, atol=1e-8)
+    assert "float" not in space

@@ -80,16 +80,18 @@ def _called(dispatcher: Any, *args: Any, **kwargs: Any) -> Any:
     rule = registered(dispatcher)
     if rule is not None:
         return rule(*given)
+    why = ""
     if all(_is_number(value) for value in given) and any(map(_is_recorded, given)):
         try:
             return scalar_of(dispatcher).record(given, user_frame())
-        except NoSource:
-            pass  # its source may still run
+        except (NoSource, RecursionError) as reason:  # its source may still run
+            said = "it calls itself" if isinstance(reason, RecursionError) else reason
+            why = f" ({said}, so its derivative was not compiled)"
     if WRAPPED.get():
         return python_of(dispatcher)(*given)
     if not any(_is_recorded(value) for value in given):
         return dispatcher(*[_opened(value) for value in given])
-    raise GradientLost(remedies(dispatcher.__name__))
+    raise GradientLost(remedies(dispatcher.__name__, why))
 
 
 def elementwise_call(function: Any, *args: Any, **kwargs: Any) -> Any:
@@ -210,9 +212,11 @@ def _redirect(dispatcher: Any) -> None:
     usual = dispatcher.compile
 
     def compile(signature: Any) -> Any:
-        if "npgrad.GradArray" in str(signature):
-            return functools.partial(_called, dispatcher)
-        return usual(signature)
+        if "npgrad.GradArray" not in str(signature):
+            return usual(signature)
+        if dispatcher.py_func.__code__.co_flags & inspect.CO_VARARGS:
+            return lambda *folded: _called(dispatcher, *folded[:-1], *folded[-1])
+        return functools.partial(_called, dispatcher)
 
     dispatcher.compile = compile
 

@@ -29,6 +29,7 @@ class _Meta(type):
     """A class that is another class in every answer."""
 
     original: type
+    method = ""  # by which Python converts an object to the class
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         if id(cls) not in _RECORDING:  # somebody's subclass
@@ -40,6 +41,10 @@ class _Meta(type):
                 value = vector(args[0]) if issubclass(cls, np.generic) else args[0]
                 if type(value) is GradArray:
                     return cls.recorded(value)  # type: ignore[attr-defined]
+                convert = getattr(type(value), cls.method, None) if cls.method else None
+                if type(convert) is types.FunctionType:  # Python would take no GradArray from it
+                    made = convert(value)
+                    return cls(made) if type(made) is GradArray else cls.original(value)
             elif cls is _Complex and any(type(a) is GradArray for a in (*args, *kwargs.values())):
                 return _of_parts(*args, **kwargs)
         return cls.original(*args, **kwargs)
@@ -75,6 +80,7 @@ _inherits = type.__subclasscheck__
 
 class _Float(builtins.float, metaclass=_Meta):
     original = builtins.float
+    method = "__float__"
     dtype = np.dtype(np.float64)
 
     @staticmethod
@@ -85,6 +91,7 @@ class _Float(builtins.float, metaclass=_Meta):
 
 class _Complex(builtins.complex, metaclass=_Meta):
     original = builtins.complex
+    method = "__complex__"
     dtype = np.dtype(np.complex128)
 
     @staticmethod

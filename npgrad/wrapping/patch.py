@@ -42,6 +42,7 @@ class Patch:
         self.space = space
         self.codes = codes  # of a generated namespace: all that uses it; None: any code
         self.imports = False  # a function of it imports NumPy or its kin when it is called
+        self.met: list[types.CodeType] = []  # of functions that no name leads to
         self.others: list[Generated] = []  # generated namespaces of functions that stand here
         self.size = -1  # how many names it held when it was last looked at
         # What each call that uses it needs, by the identity of its list; None is everything.
@@ -62,6 +63,11 @@ class Patch:
         names = {name for outer in self.codes for code in nested(outer) for name in code.co_names}
         return [(name, self.space[name]) for name in names if name in self.space]
 
+    def meet(self, code: types.CodeType) -> None:
+        """Look at `code` too, which runs in this namespace."""
+        self.met = [*self.met[-100:], code]
+        self.size = min(self.size, 0)
+
     def look(self) -> None:
         """Find the names bound since the last look; all anew while nothing is replaced."""
         space, first = self.space, self.size < 0 or not self.users
@@ -70,14 +76,14 @@ class Patch:
             self.entries, self.places, self.others = [], [], []
         known = {name for name, _, _ in self.entries}
         module = space.get("__name__")
-        codes: list[types.CodeType] = list(self.codes or ())
+        codes: list[types.CodeType] = [*(self.codes or ()), *self.met]
         entries: list[Entry] = []
         places: list[Place] = []
         for name, value in self.named():
             new = replacement(value)
             if new is not None and name not in known:
                 entries.append((name, value, new))
-            if first and written_in(value) == module:
+            if first and (written_in(value) == module or type(value) is dict):
                 functions = list(functions_of(value, module))
                 self.others.extend(generated_in(functions, space))
                 for function in functions:

@@ -45,6 +45,24 @@ def functions_of(value: Any, module: Any) -> Iterator[types.FunctionType]:
             stack.extend(h for h in held if type(h) is types.FunctionType)
             if hasattr(value, "__wrapped__"):
                 stack.append(value.__wrapped__)
+        else:  # an instance or a table that holds functions, a decorator's object
+            held = _held(value)
+            stack.extend(
+                h for h in held if type(h) is types.FunctionType and h.__module__ == module
+            )
+
+
+def _held(value: Any) -> list[Any]:
+    """What an instance or a dictionary holds."""
+    if type(value) is dict:
+        return list(value.values()) if len(value) <= MOST else []
+    try:
+        return [*vars(value).values()]
+    except Exception:  # it has no attributes, or raises whatever is asked of it
+        return []
+
+
+MOST = 1000  # entries looked at: larger dictionaries hold data
 
 
 def is_own(function: types.FunctionType) -> bool:

@@ -15,9 +15,11 @@ from collections.abc import Callable, Iterable
 from typing import Any
 from weakref import WeakValueDictionary
 
+from npgrad.wrapping.builtin_names import shadows_for
 from npgrad.wrapping.compiling import listen
 from npgrad.wrapping.generated import LAMBDIFY, is_module, lambdified, lambdified_count
 from npgrad.wrapping.holders import dictionaries_of
+from npgrad.wrapping.imports import imports_numpy
 from npgrad.wrapping.patch import (
     IMPORT,
     LOCK,
@@ -30,6 +32,7 @@ from npgrad.wrapping.patch import (
     serving,
 )
 from npgrad.wrapping.stand_ins import meet_scipy
+from npgrad.wrapping.ufuncs import given_lists
 
 # Never looked into: npgrad's own modules, what NumPy is made of, and what must see plain arrays.
 OWN = frozenset({"npgrad", "numpy", "numba", "llvmlite", "builtins", "math", "pytest", "_pytest"})
@@ -45,6 +48,20 @@ def renew() -> None:
             patch.size = min(patch.size, 0)
         for plan in list(_plans.values()):
             plan.modules = 0
+
+
+_asking: dict[int, tuple[types.CodeType, bool]] = {}
+
+
+def asks(code: types.CodeType) -> bool:
+    """Whether `code` needs more of its namespace than the names of NumPy's that stand there."""
+    found = _asking.get(id(code))
+    if found is None:
+        if len(_asking) > 4096:
+            _asking.clear()
+        needs = bool(shadows_for([code])) or imports_numpy(code) or bool(given_lists([code]))
+        found = _asking[id(code)] = (code, needs)
+    return found[1]
 
 
 class Plan:
@@ -91,6 +108,17 @@ class Plan:
         self.modules = len(sys.modules)
         self.sympy = sys.modules.get(LAMBDIFY)
         self.lambdified = lambdified_count(self.sympy)
+
+    def meet(self, f: Any) -> None:
+        """Note what `f` itself asks for: no name of its module need lead to it."""
+        code, space = getattr(f, "__code__", None), getattr(f, "__globals__", None)
+        if code is not None and space is not None and asks(code):
+            with LOCK:
+                patch = patch_of(space)
+                if code not in patch.met:
+                    patch.meet(code)
+                    self.all.append(patch)  # kept until the look that is due now
+                    self.modules = 0
 
     def look(self) -> None:
         """Look at what was bound since the last look."""

@@ -14,7 +14,7 @@ from npgrad.transforms import grad as _grad
 from npgrad.wrapping.arguments import filling, writes_of
 from npgrad.wrapping.imports import Call, install
 from npgrad.wrapping.needs import NOTHING, Needs
-from npgrad.wrapping.plan import Plan, plan_for
+from npgrad.wrapping.plan import Plan, code_of, plan_for
 
 _DISABLED: ContextVar[bool] = ContextVar("npgrad_wrap_disabled", default=False)
 
@@ -94,6 +94,7 @@ class _Namespace:
 def wrapped(f: Callable[..., Any], plan: Plan) -> Callable[..., Any]:
     """`f` with the names of `plan` replaced during the call."""
     enter, leave, writes, needs = plan.enter, plan.leave, writes_of(f), Needs(f, plan).of
+    plan.meet(code_of(f))
     make = tuple.__new__  # half the time of Call(...)
 
     @functools.wraps(f, updated=())

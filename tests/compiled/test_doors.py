@@ -299,3 +299,23 @@ def test_a_rule_for_a_stencil_in_wrapped_code():
     npgrad.register_vjp(smooth, maker)
     weights = np.array([5.0, 3.0, 7.0])
     assert np.allclose(npgrad.grad(lambda x: smooth(x) @ weights)(X), [1.5, 0.0, 1.5])
+
+
+@numba.njit
+def recursive(n, x):
+    if n == 0:
+        return x
+    return recursive(n - 1, x) * 0.5 + x
+
+
+@numba.njit
+def of_any_number(*numbers):
+    return numbers[0] * numbers[1]
+
+
+def test_numbers_whose_derivative_is_not_compiled_are_recorded_from_the_source():
+    assert np.allclose(npgrad.grad(lambda x: recursive(2, x[0]))(X), [1.75, 0.0, 0.0])
+    assert np.allclose(npgrad.grad(lambda x: of_any_number(x[0], x[1]))(X), [X[1], X[0], 0.0])
+    for f, why in ((recursive, "calls itself"), (of_any_number, "args")):
+        with pytest.raises(NpgradError, match=why):
+            f(2, npgrad.array(X)[0])

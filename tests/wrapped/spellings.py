@@ -145,8 +145,45 @@ def polynomial_by_name(x):
     return Polynomial(x)(0.3) * Polynomial([x[0], 1.0]).deriv()(x[1])
 
 
+class Reading:
+    def __init__(self, x):
+        self.x = x
+
+    def __float__(self):
+        return float(self.x[2]) ** 2
+
+
+class Holds:  # a decorator's object: no name leads to the function that it holds
+    def __init__(self, f):
+        self.f = f
+
+    def __call__(self, z):
+        return self.f(z)
+
+
+TABLE = {}
+
+
+def entered(f):
+    TABLE[f.__name__] = f
+
+
+@Holds
+def as_complex(z):
+    return complex(z) * 2
+
+
+@entered
+def as_float(z):
+    return float(z) * 5
+
+
+def held_functions(x):
+    return float(Reading(x)) + as_complex(x[0]).real * TABLE["as_float"](x[1])
+
+
 PROGRAMS = [
     dispatches, asks_for_an_array, partials, nested_classes, sequences, joined_by_name,
     lists_by_keyword, lists_to_ufuncs, lists_put, remainders, numbered, imports_numpy, makes_text,
-    converts, by_elements, by_rows, polynomial_by_name,
+    converts, held_functions, by_elements, by_rows, polynomial_by_name,
 ]  # fmt: skip
