@@ -298,3 +298,23 @@ def lines(found: list[Row]) -> Iterator[str]:
             )
         if row.aliases:
             yield f"    also called {', '.join(row.aliases)}"
+
+
+def stand_in(name: str) -> str | None:
+    """The stand-in of npgrad's for a function of SciPy that no protocol reaches; None without one.
+
+    Examples
+    --------
+    >>> from npgrad.coverage import stand_in
+    >>> stand_in("scipy.linalg.expm"), stand_in("linalg.hadamard")
+    ('npgrad.scipy.linalg.expm', None)
+    """
+    path = name.strip().removesuffix("()").removeprefix("npgrad.").removeprefix("scipy.").split(".")
+    found: object = importlib.import_module("npgrad.scipy")
+    for part in path:
+        try:
+            found = getattr(found, part)
+        except (AttributeError, ImportError):
+            return None
+    home = str(getattr(found, "__module__", ""))
+    return ".".join(["npgrad.scipy", *path]) if home.startswith("npgrad.scipy") else None

@@ -3,6 +3,8 @@
 import array as array_module
 import cmath
 import copy
+import ctypes
+import ctypes.util
 import io
 import json
 import math
@@ -259,3 +261,11 @@ def test_refused_members_say_why() -> None:
         pow(x, 2, 3)
     with pytest.raises((TypeError, AttributeError)):
         del x[0]
+
+
+def test_a_function_called_by_ctypes_names_the_gradient():
+    library = ctypes.CDLL(ctypes.util.find_library("m"))
+    library.erf.restype, library.erf.argtypes = ctypes.c_double, [ctypes.c_double]
+    with pytest.raises(ctypes.ArgumentError, match=r"a call by ctypes would cut the gradient"):
+        npgrad.grad(lambda x: library.erf(x), wrap=False)(0.5)
+    assert library.erf(npgrad.stop_gradient(npgrad.array(0.5))) == library.erf(0.5)

@@ -116,3 +116,17 @@ def test_words_that_are_no_numbers(module, option, value, message, capsys):
     with pytest.raises(SystemExit) as left:
         main(["check", f"{module}:good", option, value])
     assert left.value.code == 2 and message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "name", ["scipy.linalg.expm", "npgrad.scipy.linalg.expm", "stats.norm.pdf"]
+)
+def test_coverage_of_a_stand_in(name, capsys):
+    assert main(["coverage", name]) == 0
+    assert "differentiated" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["scipy.linalg.hadamard", "nothing", "scipy.nothing.at.all"])
+def test_coverage_of_what_has_none(name, capsys):
+    assert main(["coverage", name]) == 1
+    assert "No function" in capsys.readouterr().out

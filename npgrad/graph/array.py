@@ -251,6 +251,14 @@ class GradArray:
         """The memory of a constant for ctypes."""
         return _memory(self, "ctypes")
 
+    @property
+    def _as_parameter_(self) -> Any:  # ctypes asks for it
+        if backend.is_scalar(storage(self)):
+            if recorded(self):
+                raise GradientLost(lost(self, "a call by ctypes"))
+            return plain(self).item()
+        raise AttributeError("_as_parameter_")  # of an array: as an ndarray, which has none
+
     def __len__(self) -> int:
         shape = self.shape
         if not shape:
