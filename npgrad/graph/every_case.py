@@ -45,6 +45,8 @@ def general_slowly(
             holder[key] = None
         elif type(value) is GradArray:
             slot = op.slot.get(i)
+            if slot is None and 0 <= i < len(op.names) and op.names[i] in op.rule.recorded:
+                return op.rule.recorded[op.names[i]](*args, **kwargs)
             if slot is None:
                 refuse_parameter(op, op.names[i] if 0 <= i < len(op.names) else str(key), frame)
             if op.view and slot == 0:

@@ -258,6 +258,8 @@ def apply_along_axis(
         raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
     made = [func1d(moved[at], *args, **kwargs) for at in np.ndindex(lead)]
     lines = [array_of(y) for y in made]
+    dtype = lines[0].dtype  # NumPy's buffer has it, and truncates what does not fit
+    lines = [line if line.dtype == dtype else line.astype(dtype) for line in lines]
     inner = lines[0].shape
     out = np.stack(lines).reshape(lead + inner)
     return np.moveaxis(out, range(-len(inner), 0), range(axis, axis + len(inner)))

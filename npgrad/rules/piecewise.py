@@ -311,14 +311,41 @@ def finite_change(g: Any, x: Any, dtype: Any) -> Any:
     return parts[0] + 1j * parts[1]
 
 
+def replaced_change(where: Callable[[Any], Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """VJP and JVP of the number that stands where `where` holds; of complex numbers, in parts."""
+
+    def masks(x: Any) -> Any:
+        return where(np.real(x)), where(np.imag(x))
+
+    def pull(g: Any, x: Any) -> Any:
+        if x.dtype.kind != "c":
+            return pick(where(x), g)
+        real, imaginary = masks(x)
+        return pick(real, np.real(g)) + pick(imaginary, np.imag(g))
+
+    def push(g: Any, x: Any) -> Any:
+        g = np.reshape(g, np.shape(g) + (1,) * x.ndim)
+        if x.dtype.kind != "c":
+            return g * where(x)
+        real, imaginary = masks(x)
+        return g * real + 1j * g * imaginary
+
+    return pull, push
+
+
+REPLACED: dict[str, Callable[[Any], Any]] = {
+    "nan": np.isnan,
+    "posinf": np.isposinf,
+    "neginf": np.isneginf,
+}
+CHANGES = {name: replaced_change(where) for name, where in REPLACED.items()}
 reverse(
     replace_non_finite,
-    finite_change,
-    finite_change,
-    ignores=("nan", "posinf", "neginf"),
+    {"x": finite_change, **{name: pull for name, (pull, _) in CHANGES.items()}},
+    {"x": finite_change, **{name: push for name, (_, push) in CHANGES.items()}},
     holomorphic=False,
     batched=True,
-)
+).name = "np.nan_to_num"
 
 
 def nan_to_num_body(

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from npgrad.graph.array import GradArray
 from npgrad.primitives import primitive
 from npgrad.rules.extreme import (
     fmax_accumulate,
@@ -181,6 +182,7 @@ REDUCE_POSITIONALLY = {
     np.logaddexp: logaddexp_reduce,
     np.logaddexp2: logaddexp2_reduce,
 }
+NOTHING = {np.fmax: -math.inf, np.fmin: math.inf, np.logaddexp: -math.inf, np.logaddexp2: -math.inf}
 ACCUMULATE = {
     np.maximum: maximum_accumulate,
     np.minimum: minimum_accumulate,
@@ -238,6 +240,9 @@ def ufunc_reduce(
             extra["dtype"] = dtype
         return REDUCE[ufunc](x, axis=axis, **extra)
     if ufunc in REDUCE_POSITIONALLY:
+        if isinstance(initial, GradArray):
+            made = REDUCE_POSITIONALLY[ufunc](x, axis, keepdims, NOTHING[ufunc], where)
+            return ufunc(made, initial.astype(made.dtype))
         return REDUCE_POSITIONALLY[ufunc](x, axis, keepdims, initial, where)
     return fold(ufunc, x, axis, keepdims, initial, where)
 

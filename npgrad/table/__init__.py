@@ -44,6 +44,7 @@ from .words import (
     refused,
     reverse,
     ufunc_methods,
+    with_recorded,
     writes,
 )
 
@@ -68,5 +69,6 @@ __all__ = [
     "rule_parameters",
     "same",
     "ufunc_methods",
+    "with_recorded",
     "writes",
 ]

@@ -37,6 +37,7 @@ class Rule:
         "pair",
         "pointwise",
         "reason",
+        "recorded",
         "risky",
         "run",
         "verdict",
@@ -78,6 +79,7 @@ class Rule:
         self.in_place: dict[str, tuple[Any, str] | None] = {}
         self.both: Function | None = None  # see `elementwise`
         self.run: Function | None = None  # see `computed_by`
+        self.recorded: dict[str, Function] = {}  # see `with_recorded`
         self.verdict = False  # its True says that two arrays are equal
         self.pair: Rule | None = None  # see `of_two`
         self.pointwise = False  # of one array elementwise, though no ufunc: see `pointwise`

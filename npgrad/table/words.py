@@ -262,6 +262,11 @@ def computed_by(fun: Any, run: Function) -> None:
     _TABLE[fun].run = run
 
 
+def with_recorded(fun: Any, parameter: str, body: Function) -> None:
+    """Call `body` where `parameter` of `fun`, which is no array of its rules, is recorded."""
+    _TABLE[fun].recorded[parameter] = body
+
+
 def composed(fun: Any, body: Function | None = None) -> Rule:
     """Decide a function that is differentiated through the functions it is made of.
 
