@@ -58,6 +58,9 @@ def _public(frame: FrameType, module: str) -> tuple[str, str] | None:
             return package, PRODUCT
         own = getattr(me, "name", None)  # norm.logpdf is a method of its class
         kind = own if package == "scipy.stats" and isinstance(own, str) else type(me).__name__
+        kind = kind.removesuffix("_gen")  # dirichlet is a dirichlet_gen
+        if isinstance(getattr(me, "__name__", None), str) and callable(me):  # a MultiUFunc
+            kind, name = me.__name__, ""
         name = f"{kind}.{frame.f_code.co_name}"
     if _known(package, name):
         return package, name.removesuffix(".__init__").removesuffix(".__call__")
@@ -97,7 +100,12 @@ def _remedy(package: str, name: str) -> str:
     except ImportError:
         ours = []
     if first in ours:
-        return f"npgrad.{package}.{name} in its place"
+        mine = getattr(importlib.import_module(f"npgrad.{package}"), first)
+        ruled = getattr(mine, "formulas", getattr(mine, "methods", None))
+        method = name.partition(".")[2]
+        if not method or ruled is None or method in ruled:
+            return f"npgrad.{package}.{name} in its place"
+        return f"npgrad.{package}.{first} has rules for {', '.join(sorted(ruled))} alone: {OWN}"
     numpys: Any = {"linalg": np.linalg, "fft": np.fft}.get(chapter)
     if hasattr(numpys, first):
         return f"np.{chapter}.{name}, which is differentiated"

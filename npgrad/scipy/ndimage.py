@@ -101,6 +101,8 @@ def _reach(size: int, origin: int) -> tuple[int, int]:
 def _along(x: Array, w: Array, axis: int, mode: str, cval: Any, origin: int) -> Array:
     """The correlation with the vector `w` along one axis."""
     size = w.shape[0]
+    if x.size == 0:
+        return x
     whole = _padded(x, axis, *_reach(size, origin), mode, cval)
     n, total = x.shape[axis], None
     for k in range(size):
@@ -175,6 +177,8 @@ def _correlate(
     which = _axes_of(x, axes)
     if w.ndim != len(which):
         raise RuntimeError("filter weights array has incorrect shape.")
+    if x.size == 0:
+        return x
     whole = x
     details = zip(which, w.shape, _listed(mode, which), _listed(origin, which), strict=True)
     for axis, size, kind, shift in details:

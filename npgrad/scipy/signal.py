@@ -107,6 +107,8 @@ def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any
     in1, in2 = array_of(in1), array_of(in2)
     if in1.ndim == in2.ndim == 0:
         return in1 * in2
+    if in1.ndim == in2.ndim and 0 in (in1.size, in2.size):
+        return np.zeros_like(in1, shape=0)
     if axes is None:
         which = tuple(range(in1.ndim))
     else:

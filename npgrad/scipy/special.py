@@ -12,7 +12,7 @@ import numpy as np
 import scipy.special
 
 from ..table import reverse
-from ._declare import array_of, as_imported, operation, plain, refuse, stand_in, theirs
+from ._declare import array_of, as_imported, operation, plain, refuse, stand_in, theirs, varies
 
 original: Any = as_imported(scipy.special)
 
@@ -62,8 +62,13 @@ def _sign(a: Array, b: Array, y: Array, signed: bool) -> Any:
 
 
 def _weights(a: Array, b: Array, y: Array, signed: bool) -> Array:
-    """The derivative by each entry of a: its share of the sum."""
+    """The derivative by each entry of a: its share of the sum.
+
+    An entry of weight 0 has none, however far it is above the sum.
+    """
     share = _share(a, y)
+    if b is not None and np.any(far := (plain(b) == 0) & np.isinf(share)):
+        share = _share(np.where(far, -np.inf, a), y)
     return share if b is None else share * b * _sign(a, b, y, signed)
 
 
@@ -194,8 +199,10 @@ def polygamma(n: Any, x: Any) -> Any:
     >>> round(float(npgrad.grad(lambda x: npgrad.scipy.special.polygamma(0, x))(1.0)), 6)
     1.644934
     """
+    if varies(n):
+        raise refuse("special.polygamma", "with respect to the order")
     if type(n) is not int:
-        n = np.asarray(n)  # a recorded n is refused here
+        n = np.asarray(plain(n))
     return _polygamma(n, array_of(x))
 
 

@@ -30,13 +30,14 @@ def _covered(error: Exception, printed: Any) -> GradientLost | None:
     (`printed` is what was there before), and raises an error of its own. Where a recorded value is
     put into a buffer of SciPy's, NumPy makes a ValueError of the refusal.
     """
-    if isinstance(error.__cause__, GradientLost):
+    cause = error.__cause__ or error.__context__
+    if isinstance(cause, GradientLost):
         place = error.__traceback__
         while place is not None and place.tb_next is not None:
             place = place.tb_next
         module = "" if place is None else str(place.tb_frame.f_globals.get("__name__", ""))
         if isinstance(error, SystemError) or module.partition(".")[0] == "scipy":
-            return error.__cause__
+            return cause
     last = getattr(sys, "last_value", None)
     return last if last is not printed and isinstance(last, GradientLost) else None
 

@@ -16,6 +16,7 @@ import scipy.optimize
 import scipy.signal
 import scipy.sparse
 import scipy.sparse.linalg
+import scipy.special
 import scipy.stats
 
 import npgrad
@@ -36,6 +37,10 @@ LOST = {
                 "uniform_filter"),
     "statistic": (scipy.stats.skew, X, "scipy.stats.skew", "dirichlet"),
     "method": (scipy.stats.cauchy.logpdf, X, "scipy.stats.cauchy.logpdf", "norm"),
+    "of several ufuncs": (lambda x: scipy.special.legendre_p(2, x), X, "scipy.special.legendre_p",
+                          "logsumexp"),
+    "method without a rule": (scipy.stats.dirichlet.mean, X, "scipy.stats.dirichlet.mean",
+                              "logpdf, pdf alone"),
     "class": (lambda x: scipy.interpolate.interp1d(KNOTS, x)(0.5), X, "scipy.interpolate.interp1d",
               "CubicSpline"),
     "call": (lambda x: scipy.interpolate.interp1d(KNOTS, KNOTS)(x), X, "scipy.interpolate.interp1d",
@@ -90,9 +95,18 @@ def test_optimisers_that_store_the_value_say_what_to_write(method):
         npgrad.grad(lambda c: f(c).x[0])(2.0)
 
 
-def test_a_sparse_matrix_of_recorded_numbers_is_refused():
-    with pytest.raises(GradientLost, match=r"scipy\.sparse\.csr_array takes plain"):
-        npgrad.grad(lambda x: np.sum(scipy.sparse.csr_array(x).data))(A)
+@pytest.mark.parametrize("kind", ["bsr", "coo", "csc", "csr", "dia", "dok", "lil"])
+@pytest.mark.parametrize("end", ["array", "matrix"])
+def test_a_sparse_matrix_of_recorded_numbers_is_refused(kind, end):
+    made = getattr(scipy.sparse, f"{kind}_{end}")
+    with pytest.raises(GradientLost, match=rf"scipy\.sparse\.{kind}_{end} takes plain"):
+        npgrad.grad(lambda x: made(x).sum())(A)
+
+
+def test_a_part_of_a_chapter_can_be_imported():
+    from npgrad.scipy.sparse.linalg import spsolve
+
+    assert spsolve is scipy.sparse.linalg.spsolve
 
 
 def test_an_error_of_the_users_that_a_refusal_caused_is_kept():
@@ -112,8 +126,8 @@ def test_a_chapter_that_npgrad_has_not_is_scipys():
     assert optimize is scipy.optimize and constants.c == 299792458.0
     with pytest.raises(AttributeError):
         npgrad.scipy.no_such_chapter
-    with pytest.raises(ImportError):
-        importlib.import_module("npgrad.scipy.sparse.linalg")
+    with pytest.raises(ImportError):  # it is not SciPy's under another name
+        importlib.import_module("npgrad.scipy.linalg.blas")
 
 
 @pytest.mark.parametrize("name", ["brentq", "bisect", "fsolve", "leastsq"])

@@ -139,6 +139,19 @@ def test_distances_with_weights(metric):
     )
 
 
+@pytest.mark.parametrize("size", [1e200, 1e160, 1e-160, 1e-200])
+@pytest.mark.parametrize("p", [1, 2, 3, np.inf])
+def test_distances_of_vectors_whose_squares_are_no_numbers(size, p):
+    """They grow in proportion, and their gradients do not."""
+    x, zero = np.array([1.0, 2.0, 3.0]), np.zeros(3)
+    for f in (lambda u: distance.minkowski(u, zero, p), lambda u: distance.euclidean(u, zero)):
+        value, pull = npgrad.vjp(f, size * x)
+        near, back = npgrad.vjp(f, x)
+        assert value == pytest.approx(size * near, rel=1e-14)
+        np.testing.assert_allclose(pull(1.0)[0], back(1.0)[0], rtol=1e-14)
+    assert np.array_equal(npgrad.grad(lambda u: distance.euclidean(u, u + 0.0))(size * x), zero)
+
+
 def test_other_words_of_the_distances():
     for words in ({"p": np.inf}, {"p": np.inf, "w": np.array([1.0, 0.0, 2.0])}):
         check(
@@ -252,6 +265,17 @@ def test_image_filters(mode):
             lambda x, name=name, args=args: getattr(images, name)(x, *args, mode=mode, cval=0.3),
             X,
         )
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (0, 3), (3, 0)])
+def test_of_an_empty_image(shape):
+    w, x = np.ones((2, 2)), np.zeros(shape)
+    for name, args in [
+        ("uniform_filter", (3,)), ("gaussian_filter", (1.0,)), ("correlate", (w,)),
+        ("convolve", (w,)),
+    ]:  # fmt: skip
+        value, pull = npgrad.vjp(lambda x, n=name, a=args: getattr(ndimage, n)(x, *a), x)
+        assert value.shape == getattr(images, name)(x, *args).shape == pull(value)[0].shape
 
 
 def test_width_of_a_gaussian_filter():

@@ -73,3 +73,10 @@ def test_lfiltic(length, given):
     check(ours.lfiltic, theirs.lfiltic, a, b, *inputs[2:])
     with pytest.raises(ValueError, match="non-zero"):
         npgrad.grad(lambda a: ours.lfiltic(b, a, y)[0])(np.array([0.0, 1.0]))
+
+
+def test_convolution_with_nothing():
+    f = lambda x: ours.fftconvolve(x, np.zeros((0, 3)))
+    value, pull = npgrad.vjp(f, np.zeros((0, 0)))
+    assert value.shape == theirs.fftconvolve(np.zeros((0, 0)), np.zeros((0, 3))).shape == (0,)
+    assert pull(value)[0].shape == (0, 0)

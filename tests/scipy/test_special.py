@@ -78,8 +78,10 @@ def test_polygamma(n):
 
 
 def test_the_order_of_polygamma_has_no_derivative():
-    with pytest.raises(TypeError):
+    with pytest.raises(npgrad.errors.NoDerivative, match="with respect to the order"):
         npgrad.grad(lambda n: ours.polygamma(n, 1.0))(1.0)
+    orders = npgrad.grad(lambda x: np.sum(ours.polygamma(np.array([0.0, 1.0]), x)))  # constants
+    assert orders(2.0) == pytest.approx(theirs.polygamma(1, 2.0) + theirs.polygamma(2, 2.0))
 
 
 @pytest.mark.parametrize("d", [1, 3])
@@ -116,3 +118,14 @@ def test_where_the_value_is_nan_so_is_the_gradient(name):
             value, pull = npgrad.vjp(lambda x, f=f: f(x), np.array([bad, 0.0, bad]))
             assert np.all(np.isnan(np.atleast_1d(value)[0]))
             assert np.any(np.isnan(pull(np.ones_like(value))[0]))
+
+
+def test_an_entry_of_weight_zero_has_no_part_however_large_it_is():
+    b, x = np.array([0.0, 1.0]), np.array([1000.0, 1.0])
+    f = lambda x: ours.logsumexp(x, b=b)
+    assert np.array_equal(npgrad.grad(f)(x), [0, 1])
+    assert npgrad.jvp(f, (x,), (np.array([1.0, 0.0]),))[1] == 0
+    assert np.array_equal(npgrad.hessian(f)(x), np.zeros((2, 2)))
+    near = np.array([3.0, 1.0])
+    mixed = npgrad.jacobian(lambda b: npgrad.grad(lambda x: ours.logsumexp(x, b=b))(near))(b)
+    assert mixed[0, 0] == pytest.approx(np.exp(2.0))  # of b exp(x) / sum

@@ -243,6 +243,16 @@ ORDER = {
 }  # fmt: skip
 
 
+def _far_from_one(name: str, u: Array, v: Array) -> Any:
+    """The size of a difference whose square is no number, for what grows in proportion to it."""
+    if name not in ("euclidean", "minkowski", "seuclidean") or u.shape != v.shape or not u.size:
+        return None
+    size = np.max(np.abs(plain(u) - plain(v)))
+    limits = np.finfo(size.dtype) if size.dtype.kind == "f" else np.finfo(float)
+    middling = float(limits.tiny) ** 0.45 < size < float(limits.max) ** 0.45
+    return None if middling or not 0 < size < np.inf else size
+
+
 def _pair(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
     """A distance of two vectors by `cdist`."""
 
@@ -255,6 +265,9 @@ def _pair(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
             with np.errstate(all="ignore"):
                 term = np.abs(plain(u) - plain(v)) / (np.abs(plain(u)) + np.abs(plain(v)))
             u, v = (np.where(np.isnan(term), 0, x) for x in (u, v))
+        size = _far_from_one(name, u, v)
+        if size is not None:  # of two vectors SciPy's norm does not overflow, nor vanish
+            return size * _computed(u[None] / size, v[None] / size, name, None, kwargs)[0, 0]
         return _computed(u[None], v[None], name, None, kwargs)[0, 0]
 
     body.__name__ = name

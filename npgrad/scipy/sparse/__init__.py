@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as original
 
-from ..table import linear
-from ._declare import array_of, is_recorded, operation, theirs
+from ...table import linear
+from .._declare import array_of, is_recorded, operation, theirs
 
 Array = Any
 
