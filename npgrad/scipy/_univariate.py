@@ -118,6 +118,8 @@ class Distribution:
         if method.startswith("__"):
             raise AttributeError(method)
         theirs = getattr(self.theirs, method)
+        if method.startswith("_"):  # SciPy's own formula of the standard form, which packages call
+            return theirs
         if method not in self.formulas:
             return without_rule(theirs, f"stats.{self.name}", tuple(self.formulas))
 

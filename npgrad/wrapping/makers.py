@@ -266,6 +266,31 @@ def _fromiter(iter: Any, dtype: Any, count: int = -1, **kwargs: Any) -> Any:  # 
     return _converted(np.asarray, stacked(items), (dtype,), {})
 
 
+_strided = np.lib.stride_tricks.as_strided
+
+
+@functools.wraps(_strided)
+def as_strided(x: Any, shape: Any = None, strides: Any = None, *args: Any, **kwargs: Any) -> Any:
+    """``as_strided`` of a recorded array: its elements, gathered, and so read-only."""
+    if not ACTIVE.get() or type(x) is not GradArray:
+        return _strided(x, shape, strides, *args, **kwargs)
+    held = plain(x)
+    if not held.flags.forc:
+        raise NoDerivative(
+            "npgrad: as_strided of a recorded array that has gaps; x.copy() has none"
+        )
+    places = np.asarray(np.arange(held.size).reshape(held.shape), order=_order(held))
+    if strides is not None:
+        strides = tuple(step * places.itemsize // held.itemsize for step in strides)
+    made = x.reshape(-1)[np.array(_strided(places, shape, strides))]
+    made.setflags(write=False)
+    return made
+
+
+def _order(array: Any) -> Any:
+    return "C" if array.flags.c_contiguous else "F"
+
+
 def _piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
     """``np.piecewise``, whose own buffer would be plain."""
     if not ACTIVE.get():

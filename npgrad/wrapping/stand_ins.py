@@ -19,7 +19,7 @@ from npgrad.wrapping.builtin_names import CONTAINERS, NUMPY_TYPES
 from npgrad.wrapping.caches import Uncached
 from npgrad.wrapping.elements import python_ufunc, vectorized
 from npgrad.wrapping.lists import LISTED, POLYNOMIALS
-from npgrad.wrapping.makers import MAKERS
+from npgrad.wrapping.makers import MAKERS, as_strided
 from npgrad.wrapping.masked import masked_names
 from npgrad.wrapping.mathematics import CMATH, MATH
 from npgrad.wrapping.ufuncs import NAMED, of_lists
@@ -85,6 +85,8 @@ def _numpy() -> dict[int, Any]:
     found.update(CONTAINERS)
     _originals.update({id(new): new.original for new in CONTAINERS.values()})
     found.update(calls)
+    found[id(inspect.unwrap(as_strided))] = as_strided
+    _originals[id(as_strided)] = inspect.unwrap(as_strided)
     found.update({id(getattr(np, name)): maker for name, maker in MAKERS.items()})
     _originals.update({id(MATH): math, id(CMATH): cmath})
     _originals.update({id(maker): getattr(np, name) for name, maker in MAKERS.items()})

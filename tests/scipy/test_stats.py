@@ -359,3 +359,10 @@ def test_outside_of_the_support_every_gradient_is_zero(name, method):
     f = getattr(getattr(ours, name), method)
     which = tuple(range(len(shapes) + 3))
     assert npgrad.grad(f, which)(-1.0, *shapes, 0.1, 0.9) == (0.0,) * len(which)
+
+
+def test_private_formulas_that_packages_call():
+    x = np.array([-0.3, 1.2])
+    assert np.allclose(npgrad.grad(lambda t: np.sum(ours.norm._cdf(t)))(x), theirs.norm.pdf(x))
+    slope = npgrad.grad(lambda mu: ours.poisson._pmf(3, mu))(2.0)
+    assert np.isclose(slope, theirs.poisson.pmf(3, 2.0) * (3 / 2.0 - 1))

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy import c_, exp, ndarray, r_
+from numpy.lib.stride_tricks import as_strided
 from numpy.polynomial import Polynomial
 
 Pair = collections.namedtuple("Pair", "first second")
@@ -182,8 +183,15 @@ def held_functions(x):
     return float(Reading(x)) + as_complex(x[0]).real * TABLE["as_float"](x[1])
 
 
+def strided(x):
+    frames = as_strided(x, shape=(2, 2), strides=(x.strides[0], x.strides[0]), writeable=False)
+    turned = np.asfortranarray(np.outer(x, x))
+    step = turned.strides[0]
+    return np.sum(frames**2) + np.sum(as_strided(turned, (2, 3), (step, 2 * step)) * x)
+
+
 PROGRAMS = [
     dispatches, asks_for_an_array, partials, nested_classes, sequences, joined_by_name,
     lists_by_keyword, lists_to_ufuncs, lists_put, remainders, numbered, imports_numpy, makes_text,
-    converts, held_functions, by_elements, by_rows, polynomial_by_name,
+    converts, strided, held_functions, by_elements, by_rows, polynomial_by_name,
 ]  # fmt: skip
