@@ -73,8 +73,11 @@ def register_vjp(
 
     From then on a call of `f` with a recorded argument is recorded as one operation, wherever it
     is written: nothing has to be replaced in the program. A function of Numba's, or a ufunc, is met
-    everywhere; any other (a C extension's, a solver in Python) where a wrapped package names it:
-    ``npgrad.wrap(f, also=("its_package",))``.
+    everywhere. Any other (a C extension's, a solver in Python) is met as a transform's own
+    function, among its arguments, and in wrapped code: as an attribute of a module, and by name in
+    a wrapped package, ``npgrad.wrap(f, also=("its_package",))``. A function in Python that a
+    transform's call reaches otherwise, with a recorded argument, raises `GradientLost`; where
+    Python does not tell of calls (under a profiler, or outside of transforms) it runs as it is.
 
     Parameters
     ----------

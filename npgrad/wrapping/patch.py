@@ -22,7 +22,7 @@ from npgrad.wrapping.generated import Generated, generated_in, is_module
 from npgrad.wrapping.holders import attributes_of
 from npgrad.wrapping.imports import imports_numpy, replacing
 from npgrad.wrapping.places import Place, cells_of, functions_of, is_own, places_in, written_in
-from npgrad.wrapping.stand_ins import adapted, replacement
+from npgrad.wrapping.stand_ins import REGISTERED, adapted, replacement, with_rule
 from npgrad.wrapping.ufuncs import given_lists
 
 MISSING = object()  # what stood under a name that hides a builtin
@@ -83,6 +83,8 @@ class Patch:
             new = replacement(value)
             if new is not None and name not in known:
                 entries.append((name, value, new))
+            elif REGISTERED and name not in known and (ruled := with_rule(value)) is not None:
+                entries.append((name, *ruled))  # a call that does not cover it replaced the name
             if first and (written_in(value) == module or type(value) is dict):
                 functions = list(functions_of(value, module))
                 self.others.extend(generated_in(functions, space))

@@ -31,7 +31,7 @@ from npgrad.wrapping.patch import (
     patches,
     serving,
 )
-from npgrad.wrapping.stand_ins import meet_scipy
+from npgrad.wrapping.stand_ins import REGISTERED, meet_scipy, with_rule
 from npgrad.wrapping.ufuncs import given_lists
 
 # Never looked into: npgrad's own modules, what NumPy is made of, and what must see plain arrays.
@@ -76,6 +76,8 @@ class Plan:
         self.all: list[Patch] = []
         self.loose: list[Patch] = []  # those whose names may be bound anew at any time
         self.patches: tuple[Patch, ...] = ()  # those with something to replace
+        # Names of other packages' modules for functions that the user gave rules.
+        self.ruled: list[tuple[Patch, tuple[Entry, ...]]] = []
 
     def covers(self, name: str) -> bool:
         """Whether the module `name` is one of the packages'."""
@@ -105,9 +107,23 @@ class Plan:
             look_at([IMPORT])
             self.loose.append(IMPORT)
             self.patches += (IMPORT,)
+        self.ruled = self._named_elsewhere({id(patch.space) for patch in self.all})
         self.modules = len(sys.modules)
         self.sympy = sys.modules.get(LAMBDIFY)
         self.lambdified = lambdified_count(self.sympy)
+
+    def _named_elsewhere(self, mine: set[int]) -> list[tuple[Patch, tuple[Entry, ...]]]:
+        """Where modules that are not covered name functions that have rules."""
+        found = []
+        for name, module in list(sys.modules.items()) if REGISTERED else ():
+            space = getattr(module, "__dict__", None)
+            if type(space) is not dict or id(space) in mine or name.partition(".")[0] in OWN:
+                continue
+            mine.add(id(space))
+            pairs = [(label, with_rule(value)) for label, value in list(space.items())]
+            if entries := tuple([(label, *pair) for label, pair in pairs if pair is not None]):
+                found.append((patch_of(space), entries))
+        return found
 
     def meet(self, f: Any) -> None:
         """Note what `f` itself asks for: no name of its module need lead to it."""
@@ -140,6 +156,8 @@ class Plan:
                 self.look()
                 for patch in self.patches:
                     patch.open(opened)
+                for patch, entries in self.ruled:
+                    patch.open(opened, entries)
             else:
                 for patch, entries in needed:
                     patch.open(opened, entries)

@@ -31,6 +31,8 @@ _CHAPTERS = (
 
 
 _originals: dict[int, Any] = {}  # by the identity of what stands for them
+# What the user registered for functions that no protocol reaches, by identity.
+REGISTERED: dict[int, Any] = {}
 
 
 def _standing_for(module: types.ModuleType, names: dict[str, Any]) -> types.ModuleType:
@@ -39,8 +41,16 @@ def _standing_for(module: types.ModuleType, names: dict[str, Any]) -> types.Modu
     made.__dict__.update(module.__dict__)
     made.__dict__.update(names)
     made.__dict__["__getattr__"] = functools.partial(_attribute, module)
+    _meet_registered(made)
     _originals[id(made)] = module
     return made
+
+
+def _meet_registered(made: types.ModuleType) -> None:
+    """Put what the user registered where a stand-in of a module holds the function itself."""
+    for name, value in list(vars(made).items()) if REGISTERED else ():
+        if id(value) in REGISTERED:
+            vars(made)[name] = REGISTERED[id(value)]
 
 
 def _attribute(module: types.ModuleType, name: str) -> Any:
@@ -138,14 +148,21 @@ def meet_scipy() -> None:
                 _scipy[id(parent)].__dict__.pop(inner, None)  # `__getattr__` answers, replaced
 
 
-# What the user registered for functions that no protocol reaches, by identity.
-REGISTERED: dict[int, Any] = {}
-
-
 def register(function: Any, new: Any) -> None:
     """Let `new` stand for `function`, which is kept alive, in wrapped code."""
     REGISTERED[id(function)] = new
     _originals[id(new)] = function
+    _numpy_where.cache_clear()
+    for made in (*_numpy().values(), *_scipy.values()):
+        if type(made) is types.ModuleType:
+            _meet_registered(made)
+
+
+def with_rule(value: Any) -> tuple[Any, Any] | None:
+    """The function that has a rule and the rule's primitive, if `value` is either of them."""
+    function = original_of(value)
+    new = REGISTERED.get(id(function))
+    return None if new is None else (function, new)
 
 
 # What makes a stand-in for an object of a package that is not looked into, such as Numba's.

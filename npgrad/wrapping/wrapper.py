@@ -15,6 +15,8 @@ from npgrad.wrapping.arguments import filling, writes_of
 from npgrad.wrapping.imports import Call, install
 from npgrad.wrapping.needs import NOTHING, Needs
 from npgrad.wrapping.plan import Plan, code_of, plan_for
+from npgrad.wrapping.ruled import bare, by_rules
+from npgrad.wrapping.stand_ins import REGISTERED
 
 _DISABLED: ContextVar[bool] = ContextVar("npgrad_wrap_disabled", default=False)
 
@@ -99,18 +101,21 @@ def wrapped(f: Callable[..., Any], plan: Plan) -> Callable[..., Any]:
 
     @functools.wraps(f, updated=())
     def call(*args: Any, **kwargs: Any) -> Any:
+        target = f
+        if REGISTERED:
+            target, args, kwargs = by_rules(f, args, kwargs)
         if _DISABLED.get():
-            return f(*args, **kwargs)
+            return target(*args, **kwargs)
         needed = needs(args, kwargs)
         if needed is NOTHING:
-            return filling(f, writes, args, kwargs) if writes else f(*args, **kwargs)
+            return filling(target, writes, args, kwargs) if writes else target(*args, **kwargs)
         opened: list[Any] = []  # the patches of this call; those of modules that it imports join
         outer = ACTIVE.get()
         try:
             try:
                 ACTIVE.set(make(Call, (plan, opened, outer)))
                 enter(opened, needed)
-                return filling(f, writes, args, kwargs) if writes else f(*args, **kwargs)
+                return filling(target, writes, args, kwargs) if writes else target(*args, **kwargs)
             finally:
                 leave(opened)
                 ACTIVE.set(outer)
@@ -137,7 +142,9 @@ def _explain(error: TypeError) -> None:
 def prepare(f: Callable[..., Any], wanted: bool) -> Callable[..., Any]:
     """What a transform calls instead of `f`."""
     plan = plan_for(f) if wanted else None
-    return f if plan is None else wrapped(f, plan)
+    if plan is not None:
+        return wrapped(f, plan)
+    return bare(f) if REGISTERED else f
 
 
 wrap = _Wrap()
