@@ -186,7 +186,40 @@ def _case(record: Record, name: str, images: int, count: int) -> None:
                     wanted[which],
                     theirs,
                 )
+    for kind in ("float16", "bfloat16"):
+        dtype = getattr(torch, kind)
+        halves = [(x.to(dtype), g.to(dtype)) for x, g in sets]
+        wh, word = w.to(dtype), {"kind": kind} if kind == "bfloat16" else {}
+        passed = [(taken(x), taken(g)) for x, g in halves]
+        narrow = taken(wh)
+        for which, label in ((1, "conv2d grad weight"), (0, "conv2d grad input")):
+            x0, g0 = halves[0]
+            exact = call(x0.double(), g0.double(), wh.double(), which)
+            if which == 1:
+                mine = [
+                    lambda x=x, g=g: conv2d_grad_weight.backward(g, x, (r, r), *geometry, **word)
+                    for x, g in passed
+                ]
+            else:
+                mine = [
+                    lambda g=g: conv2d_grad_input.backward(
+                        g, narrow, (images, c, h, h), *geometry, **word
+                    )
+                    for _, g in passed
+                ]
+            spent = seconds(mine, repeats=5)
+            record.put(
+                operation=label,
+                case=case,
+                kind=kind,
+                ours=spent,
+                torch=seconds([lambda x=x, g=g: call(x, g, wh, which) for x, g in halves], 5),
+                error=error(given(mine[0]()), exact),
+                their_error=error(call(x0, g0, wh, which), exact),
+                tflops=flops / spent / 1e12,
+            )
     if groups == 1 and r == 3:
+        x0, g0 = sets[0]
         theirs = seconds([lambda g=g: g.sum((0, 2, 3)) for _, g in sets], repeats=5)
         mine = [lambda g=g: conv2d_grad_bias.backward(g) for _, g in ours]
         record.put(
