@@ -59,9 +59,8 @@ def hermitian_part(a: Array) -> Array:
 
 def largest(sizes: Array, axes: Any) -> Array:
     """The largest of `sizes`, which are not negative; 0 of none (CuPy has no ``initial=``)."""
-    if sizes.size:
-        return np.max(sizes, axis=axes, keepdims=True)
-    return np.max(sizes, axis=axes, keepdims=True, initial=0)
+    reduce = np.max if sizes.size else np.sum
+    return reduce(sizes, axis=axes, keepdims=True)
 
 
 def real(a: Array) -> Array:
