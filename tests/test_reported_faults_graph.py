@@ -466,3 +466,32 @@ def test_a_number_repeats_no_sequence(items: Any) -> None:
 def test_the_length_of_a_number_says_what_would_be_lost() -> None:
     with pytest.raises(TypeError, match=r"npgrad\.value"):
         npgrad.grad(lambda x: len(x[0]))(np.ones(2))
+
+
+class Wrapped:
+    """A class with NumPy's protocol for ufuncs and no operators."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        plain = [x.array if type(x) is Wrapped else x for x in inputs]
+        return getattr(ufunc, method)(*plain, **kwargs)
+
+
+def test_an_operand_with_the_protocol_alone_is_asked() -> None:
+    x, w = np.array([1.0, 2.0, 3.0]), np.array([2.0, 5.0, 7.0])
+    close(npgrad.grad(lambda x: np.sum(x * Wrapped(w)))(x), w)
+    close(npgrad.grad(lambda x: np.sum((Wrapped(w) - x) * w))(x), -w)
+    close(npgrad.grad(lambda x: x @ Wrapped(w))(x), w)
+
+
+def test_what_has_no_bits_and_what_cannot_be_deleted_raise_as_in_numpy() -> None:
+    x = npgrad.array([1.0, 2.0])
+    for f in (lambda x: x & 1, lambda x: 1 | x, lambda x: ~x, lambda x: x << 1):
+        with pytest.raises(TypeError, match="not supported for the input types"):
+            f(x)
+    with pytest.raises(ValueError, match="cannot delete array elements"):
+        del x[0]
+    with pytest.raises(TypeError, match="item deletion"):
+        del x[0][()]

@@ -96,6 +96,15 @@ def _left_to(x1: Any, x2: Any, name: str) -> bool:
     return True
 
 
+def _asked(ufunc: Any, name: str, reflected: bool, x1: Any, x2: Any) -> Any:
+    """NumPy's ufunc, where the other operand has that protocol and no operator of its own."""
+    kind = type(x1 if reflected else x2)
+    own = f"__{name}__" if reflected else f"__r{name}__"
+    if getattr(kind, "__array_ufunc__", None) is None or hasattr(kind, own):
+        return NotImplemented
+    return ufunc(x1, x2)
+
+
 def _make_slowly(
     name: str, ufunc: Any, python: Callable[[Any, Any], Any], reflected: bool
 ) -> Method:
@@ -104,13 +113,14 @@ def _make_slowly(
     def slowly(x1: Any, x2: Any, frame: Any) -> Any:
         if _goes_first(x1) or _goes_first(x2):
             return NotImplemented
+        given = x1, x2
         if python is operator.mul and (_repeats(x1, x2) or _repeats(x2, x1)):
             return python(strip(x1), strip(x2))  # NumPy's own error
         x1, x2 = operand(x1), operand(x2)
         if not reflected and _left_to(x1, x2, f"__r{name}__"):
             return NotImplemented
         if x1 is NotImplemented or x2 is NotImplemented:
-            return NotImplemented
+            return _asked(ufunc, name, reflected, *given)
         a, first = current(x1) if type(x1) is GradArray else (x1, None)
         b, second = current(x2) if type(x2) is GradArray else (x2, None)
         try:
@@ -173,8 +183,11 @@ def _make_indirect(name: str, ufunc: Any, reflected: bool) -> Method:
         nonlocal rule
         kind = type(other)
         if kind is not GradArray and kind not in PLAIN:
-            other = operand(other)
-            if other is NotImplemented or _goes_first(other):
+            given, other = other, operand(other)
+            if other is NotImplemented:
+                pair = (given, self) if reflected else (self, given)
+                return _asked(ufunc, name, reflected, *pair)
+            if _goes_first(other):
                 return NotImplemented
             if not reflected and _left_to(self, other, f"__r{name}__"):
                 return NotImplemented
@@ -226,6 +239,12 @@ def _iter(self: GradArray) -> Iterator[Any]:
     return (getitem(self, i, frame) for i in range(self.shape[0]))
 
 
+def _delitem(self: GradArray, index: Any) -> None:
+    if not self.shape:
+        raise TypeError("'numpy.float64' object doesn't support item deletion")
+    raise ValueError("cannot delete array elements")
+
+
 def _setitem(self: GradArray, index: Any, value: Any) -> None:
     setitem(self, index, value, _frame(1))
 
@@ -251,6 +270,7 @@ def install() -> None:
         _put(f"__{name}__", _make_compare(python_compare))
     _put("__getitem__", _getitem)
     _put("__setitem__", _setitem)
+    _put("__delitem__", _delitem)
     _put("__iter__", _iter)
     _put("__array_ufunc__", array_ufunc)
     _put("__array_function__", array_function)

@@ -11,7 +11,7 @@ from ..errors import InPlaceError, NoDerivative
 from . import backend, modes, placing
 from .array import GradArray, current, storage, unwrap
 from .general import General
-from .record import call, compiled, decided, elementwise, general, product
+from .record import call, compiled, decided, elementwise, product
 from .refusals import at, plain_out
 from .regions import copyto
 from .results import assign, wrapped
@@ -56,6 +56,12 @@ OPS: dict[Any, Any] = {}  # ufunc -> compiled operation, for those whose inputs 
 _CALLS: dict[Any, Method] = {}  # ufunc of one or two inputs -> `written` for it
 
 
+def _known(value: Any) -> bool:
+    """Whether `value` is recorded, plain, or a number: others may have a protocol of their own."""
+    kind = type(value)
+    return kind is GradArray or kind in PLAIN
+
+
 def array_ufunc(self: GradArray, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
     """NumPy's protocol for ufuncs."""
     if not kwargs and method == "__call__":
@@ -67,10 +73,9 @@ def array_ufunc(self: GradArray, ufunc: Any, method: str, *inputs: Any, **kwargs
         op = OPS.get(ufunc)
         if op is not None and _MODE() is None:
             if type(op) is General:
-                if len(inputs) == 2:
+                if len(inputs) == 2 and _known(inputs[0]) and _known(inputs[1]):
                     return product(op, inputs[0], inputs[1], _frame(1))
-                return general(op, inputs, kwargs, _frame(1))
-            if op.nin <= 2:
+            elif op.nin <= 2:
                 _CALLS[ufunc] = _make_call(ufunc, op)
     return _any_ufunc(ufunc, method, inputs, kwargs, _frame(1))
 

@@ -330,6 +330,8 @@ def call(rule: table.Rule, args: tuple[Any, ...], kwargs: dict[str, Any], frame:
         body = rule.body if rule.body is not None else rule.fun._implementation
         return body(*args, **kwargs)
     if kind == "refused":
+        if hasattr(rule.fun, "nin") and not kwargs:
+            rule.fun(*map(strip, args))  # floats have no bits to NumPy either: its own error
         raise NoDerivative(
             f"npgrad: {rule.name} has no derivative ({rule.reason}). Recorded at {at(frame)}. To "
             f"treat its argument as a constant: {rule.name}(npgrad.value(x))."
