@@ -24,6 +24,8 @@ TERMS = 60  # of the series: the arguments are such that the last ones are below
 def log_of(value: Array, tail: Callable[..., Array], *args: Array) -> Array:
     """The logarithm of `value`, by ``tail(*args)`` in double precision where it is tiny."""
     tiny = plain(value) < max(TINY, float(np.finfo(value.dtype).tiny))
+    for arg in args:  # at infinity there is no leading term, and SciPy's -inf is right
+        tiny = tiny & np.isfinite(plain(arg))
     if not np.any(tiny):
         return np.log(value)
     args = tuple(np.where(tiny, arg, 0.5).astype(np.float64) for arg in args)

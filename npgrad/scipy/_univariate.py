@@ -17,6 +17,7 @@ import scipy.special as sp
 import scipy.stats
 
 from ..errors import NoDerivative
+from ..rules.special.distribution import t_density
 from ..rules.special.shapes import t_log_density
 from ._declare import array_of, as_imported, is_recorded, plain, refuse, varies
 from ._tails import log_betainc, log_gammainc, log_gammaincc, log_of, log_stdtr
@@ -277,6 +278,7 @@ t = Distribution(
     "t",
     ("df",),
     (-np.inf, np.inf),
+    pdf=lambda x, df: t_density(df, x),
     logpdf=lambda x, df: t_log_density(df, x),
     cdf=lambda x, df: sp.stdtr(df, x),
     sf=lambda x, df: sp.stdtr(df, -x),

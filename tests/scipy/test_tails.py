@@ -98,3 +98,29 @@ def test_single_precision_is_kept():
     value, pull = npgrad.vjp(lambda x: stats.gamma.logsf(x, np.float32(2)), x)
     assert value.dtype == np.float32 and pull(np.ones_like(value))[0].dtype == np.float32
     np.testing.assert_allclose(value, np.log1p(x) - x, rtol=1e-5)
+
+
+# value, and the derivative by the first argument, where the law is at an end of what SciPy takes
+AT_INFINITY = [
+    (stats.gamma.logsf, (INF, 2.0), -INF, None),
+    (stats.beta.logcdf, (0.5, INF, 2.0), -INF, None),
+    (stats.poisson.logcdf, (1, INF), -INF, None),
+    (stats.beta.cdf, (0.5, INF, 2.0), 0.0, 0.0),
+    (stats.beta.sf, (0.5, 2.0, INF), 0.0, 0.0),
+    (stats.gamma.cdf, (0.5, INF), 0.0, 0.0),
+    (stats.chi2.sf, (0.5, INF), 1.0, 0.0),
+    (stats.t.pdf, (INF, 3.0), 0.0, 0.0),
+    (stats.t.cdf, (-INF, 3.0), 0.0, 0.0),
+    (stats.t.sf, (-INF, INF), 1.0, 0.0),
+]
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("case", range(len(AT_INFINITY)))
+def test_at_infinite_points_and_shapes(case):
+    f, args, value, slope = AT_INFINITY[case]
+    assert npgrad.vjp(lambda *shapes: f(args[0], *shapes), *args[1:])[0] == value
+    if slope is not None:
+        which = tuple(range(len(args)))
+        assert npgrad.grad(f, which)(*args) == (slope,) * len(args)
+        assert npgrad.jvp(f, args, (1.0,) * len(args))[1] == slope

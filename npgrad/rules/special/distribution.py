@@ -22,8 +22,12 @@ from npgrad.table import reverse
 
 # ------------------------------------------------------------------------------------- densities
 def beta_density(a: Any, b: Any, x: Any) -> Any:
-    """x^(a-1) (1-x)^(b-1) / B(a, b), 8.17.1."""
-    return np.exp(sp.xlogy(a - 1, x) + sp.xlog1py(b - 1, -x) - sp.betaln(a, b))
+    """x^(a-1) (1-x)^(b-1) / B(a, b), 8.17.1; of an infinite shape all is at one end."""
+    endless = np.isposinf(a) | np.isposinf(b)
+    if np.any(endless):
+        a, b = np.where(endless, 1, a), np.where(endless, 1, b)
+    found = np.exp(sp.xlogy(a - 1, x) + sp.xlog1py(b - 1, -x) - sp.betaln(a, b))
+    return np.where(endless, 0, found) if np.any(endless) else found
 
 
 def gamma_density(a: Any, x: Any) -> Any:
@@ -49,7 +53,10 @@ def f_density(m: Any, n: Any, x: Any) -> Any:
 
 def t_density(v: Any, t: Any) -> Any:
     """Student's t with v degrees of freedom, chapter 28; the normal density for v = inf."""
-    return np.exp(t_log_density(v, t))
+    far = np.isinf(t)
+    if not np.any(far):
+        return np.exp(t_log_density(v, t))
+    return np.where(far, 0, np.exp(t_log_density(v, np.where(far, 1, t))))
 
 
 @primitive

@@ -58,6 +58,9 @@ def t_shape(v: Any, t: Any, density: Any) -> Array:
     With few degrees of freedom through 1/2 + sign(t)/2 betainc(1/2, v/2, t^2/(v + t^2)); with many
     the two terms of that would cancel, and the density is summed by itself.
     """
+    far = np.isinf(unwrap(t))
+    if np.any(far):  # 0 or 1 there, whatever the degrees
+        return np.where(far, 0, t_shape(v, np.where(far, 0, t), density))
     plain = unwrap(v)
     many = plain >= MANY
     if np.all(many):
