@@ -1,5 +1,8 @@
 """Plain arrays that the caller passes in and the function writes into record, and are filled."""
 
+import contextvars
+import weakref
+
 import numpy as np
 import pytest
 
@@ -148,6 +151,13 @@ def test_memory_known_by_another_name_is_refused() -> None:
     refused(adds, x, base[:3], {"all": base})
     holder = Holder(np.ones(3))  # the attribute is the only reference
     refused(through(lambda b: holder.kept), x, holder.kept, None)
+    known_weakly = weakref.ref(holder)
+    refused(through(lambda b: known_weakly().kept), x, holder.kept, None)
+    table = weakref.WeakValueDictionary(held=holder)
+    refused(through(lambda b: b["held"].kept), x, holder.kept, table)
+    in_context = contextvars.ContextVar("in_context")
+    in_context.set(s)
+    refused(through(lambda b: in_context.get()), x, s, None)
 
 
 def helper_reads_a_global():

@@ -13,6 +13,8 @@ import functools
 import gc
 import sys
 import types
+import weakref
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -84,6 +86,10 @@ def _next(thing: Any, own: str) -> list[Any]:
             return list(vars(thing).values())
     elif _top(kind) == "npgrad":
         return [getattr(thing, "__wrapped__", None)]
+    if kind is ContextVar:  # what these two lead to, the garbage collector does not know
+        return [thing.get(None)]
+    if issubclass(kind, weakref.ReferenceType):
+        return [thing()]
     return [kind, *gc.get_referents(thing)]
 
 
