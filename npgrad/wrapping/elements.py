@@ -1,17 +1,42 @@
-"""Functions that call Python once for each element: ``np.vectorize``, ``np.frompyfunc``."""
+"""Functions that call Python once for each element: ``np.vectorize``, ``np.frompyfunc``.
+
+With plain arguments NumPy calls the function, until one result turns out to be recorded, by a value
+that the function's closure holds: then all elements are met here.
+"""
 
 from __future__ import annotations
 
+import functools
 import gc
 import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from npgrad.graph.array import GradArray
+from npgrad.errors import GradientLost
+from npgrad.graph.array import GradArray, plain
 from npgrad.graph.modes import WRAPPED as ACTIVE
 from npgrad.graph.stacking import has_recorded, stacked
-from npgrad.wrapping.lists import constant, vector
+from npgrad.rules import indexing
+from npgrad.wrapping.lists import constant, holds_recorded, vector
+
+
+class _Found(Exception):
+    """A function that NumPy called with plain elements gave a recorded result."""
+
+
+def _guarded(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function` as NumPy may call it: a recorded result ends the loop."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        made = function(*args, **kwargs)
+        if holds_recorded(made):
+            raise _Found
+        return made
+
+    return call
 
 
 class Vectorize(np.vectorize):
@@ -20,15 +45,16 @@ class Vectorize(np.vectorize):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The array of the results; recorded if one of them is."""
         given = (*args, *kwargs.values())
-        if (
-            not ACTIVE.get()
-            or (self.signature is not None and (kwargs or self.excluded))
-            or not any(
-                type(a) is GradArray or (type(a) in (list, tuple) and has_recorded(a))
-                for a in given
-            )
-        ):
+        by_keyword = self.signature is not None and (kwargs or self.excluded)
+        if not ACTIVE.get() or by_keyword or not callable(self.pyfunc):
             return super().__call__(*args, **kwargs)
+        if not any(
+            type(a) is GradArray or (type(a) in (list, tuple) and has_recorded(a)) for a in given
+        ):
+            try:
+                return self._by_numpy(*args, **kwargs)
+            except _Found:
+                pass
         if self.signature is not None:
             return self._by_cores(args)
         excluded: set[Any] = self.excluded  # positions and names
@@ -37,6 +63,10 @@ class Vectorize(np.vectorize):
         loose = [i for i in range(len(args)) if i not in excluded]
         arrays: Any = [vector(args[i]) for i in loose] + [vector(kwargs[k]) for k in names]
         arrays = np.broadcast_arrays(*arrays)
+        if arrays and arrays[0].size == 0:  # no call: NumPy asks for the types, or has them
+            bare = [plain(a) if type(a) is GradArray else a for a in args]
+            named = {k: plain(a) if type(a) is GradArray else a for k, a in kwargs.items()}
+            return constant(self._by_numpy(*bare, **named))
         made = []
         for row in zip(*[np.ravel(a) for a in arrays], strict=True):
             filled = list(args)
@@ -44,7 +74,14 @@ class Vectorize(np.vectorize):
                 filled[i] = item
             named = dict(zip(names, row[len(loose) :], strict=True))
             made.append(self.pyfunc(*filled, **fixed, **named))
-        return _gathered(made, arrays[0].shape)
+        return _gathered(made, arrays[0].shape if arrays else (), _characters(self.otypes))
+
+    def _by_numpy(self, *args: Any, **kwargs: Any) -> Any:
+        """What NumPy makes of plain arguments; `_Found` if a result is recorded."""
+        usual = np.vectorize(
+            _guarded(self.pyfunc), self.otypes, None, self.excluded, self.cache, self.signature
+        )
+        return usual(*args, **kwargs)
 
     def _by_cores(self, args: tuple[Any, ...]) -> Any:
         """With a signature: a call for each element of the axes before those that it names."""
@@ -59,7 +96,7 @@ class Vectorize(np.vectorize):
             np.broadcast_to(a, loop + a.shape[n:]) for a, n in zip(arrays, starts, strict=True)
         ]
         made = [self.pyfunc(*[a[index] for a in spread]) for index in np.ndindex(loop)]
-        return _gathered(made, loop)
+        return _gathered(made, loop, _characters(self.otypes))
 
 
 def vectorized(original: np.vectorize) -> Vectorize:
@@ -69,12 +106,55 @@ def vectorized(original: np.vectorize) -> Vectorize:
     return made
 
 
-def _gathered(made: list[Any], shape: tuple[int, ...]) -> Any:
-    """The results of a Python function as one array, or a tuple of them."""
+def _characters(otypes: Any) -> str:
+    """The characters of the types that ``otypes`` names; none if it names none."""
+    return "".join(np.dtype(kind).char for kind in otypes or ())
+
+
+def _gathered(made: list[Any], shape: tuple[int, ...], types: str, objects: bool = False) -> Any:
+    """The results of a Python function as one array, or a tuple of them.
+
+    NumPy takes the type of the first result for all, if `types` does not name it; with `objects`
+    each keeps its own.
+    """
     if made and type(made[0]) is tuple:
-        return tuple(_gathered(list(part), shape) for part in zip(*made, strict=True))
-    array = stacked(made) if has_recorded(made) else constant(np.asarray(made))
+        parts = list(zip(*made, strict=True))
+        each = types or (None,) * len(parts)
+        return tuple(
+            _gathered(list(part), shape, kind or "", objects)
+            for part, kind in zip(parts, each, strict=True)
+        )
+    if made and not types and not objects:
+        first = made[0]
+        types = (first if type(first) is GradArray else np.asarray(first)).dtype.char
+        if types not in "O" + np.typecodes["AllFloat"] and holds_recorded(made):
+            raise GradientLost(
+                f"npgrad: np.vectorize takes the type of the first result, here {first!r}, and "
+                "would cut all other results to it, recorded ones among them. Return 0.0 in place "
+                "of 0, or name the type: np.vectorize(function, otypes=[float])."
+            )
+    if not has_recorded(made):
+        array = constant(np.asarray(made, types or None))
+    else:
+        array = stacked(made)
+        if types and types not in (array.dtype.char, "O"):
+            array = array.astype(types, casting=_casting(types))
     return array.reshape((*shape, *array.shape[1:]))
+
+
+def _casting(kind: str) -> str:
+    return "unsafe" if kind in "?" + np.typecodes["AllInteger"] else "same_kind"
+
+
+@functools.wraps(np.apply_along_axis)  # type: ignore[arg-type]
+def apply_along_axis(func1d: Any, axis: Any, arr: Any, *args: Any, **kwargs: Any) -> Any:
+    """``np.apply_along_axis``, of a plain array as well."""
+    if ACTIVE.get() and type(arr) is not GradArray:
+        try:
+            return np.apply_along_axis(_guarded(func1d), axis, arr, *args, **kwargs)
+        except _Found:
+            return indexing.apply_along_axis(func1d, axis, vector(arr), *args, **kwargs)
+    return np.apply_along_axis(func1d, axis, arr, *args, **kwargs)
 
 
 def frompyfunc(func: Any, /, nin: int, nout: int, **kwargs: Any) -> Any:
@@ -88,16 +168,24 @@ class _PythonUfunc:
 
     def __init__(self, plain: Any, func: Any) -> None:
         self._plain = plain
-        self._loop = Vectorize(func)
+        self._func = func
+        self._guarded = np.frompyfunc(_guarded(func), plain.nin, plain.nout)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._plain, name)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """The results; recorded if an argument is."""
-        if not kwargs and any(type(a) is GradArray for a in args):
-            return self._loop(*args)
-        return self._plain(*args, **kwargs)
+        """The results; recorded if one of them is."""
+        if kwargs or not ACTIVE.get():
+            return self._plain(*args, **kwargs)
+        if not any(type(a) is GradArray for a in args):
+            try:
+                return self._guarded(*args)
+            except _Found:
+                pass
+        arrays: Any = np.broadcast_arrays(*map(vector, args))
+        made = [self._func(*row) for row in zip(*[np.ravel(a) for a in arrays], strict=True)]
+        return _gathered(made, arrays[0].shape, "", objects=True)
 
 
 def python_ufunc(original: np.ufunc) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from npgrad.graph import backend
-from npgrad.graph.array import GradArray
+from npgrad.graph.array import GradArray, recorded
 from npgrad.graph.modes import WRAPPED as ACTIVE
 from npgrad.graph.stacking import has_recorded, stacked
 
@@ -26,6 +26,15 @@ def constant(made: Any) -> Any:
 def vector(a: Any) -> Any:
     """`a` as an array if it is a list of recorded numbers; anything else as it is."""
     return stacked(a) if type(a) in (list, tuple) and has_recorded(a) else a
+
+
+def holds_recorded(value: Any) -> bool:
+    """Whether `value` is recorded, or a container that holds what is."""
+    if type(value) is GradArray:
+        return recorded(value)
+    if isinstance(value, dict):
+        return any(map(holds_recorded, value.values()))
+    return isinstance(value, (list, tuple)) and any(map(holds_recorded, value))
 
 
 # Functions that programs hand lists of numbers to, besides those that take sequences of arrays.

@@ -25,7 +25,7 @@ from npgrad.graph.stacking import has_recorded, stacked
 from npgrad.graph.views import region
 from npgrad.methods import adopted
 from npgrad.rules import creation
-from npgrad.wrapping.elements import Vectorize, frompyfunc
+from npgrad.wrapping.elements import Vectorize, apply_along_axis, frompyfunc
 from npgrad.wrapping.lists import Maker, constant, recorded_polynomial, vector
 
 MISSING = object()
@@ -347,6 +347,7 @@ def _makers() -> dict[str, Any]:
     makers["isscalar"] = functools.wraps(np.isscalar)(_isscalar)
     makers["vectorize"] = Vectorize
     makers["frompyfunc"] = frompyfunc
+    makers["apply_along_axis"] = apply_along_axis
     makers["fromiter"] = functools.wraps(np.fromiter)(_fromiter)
     makers["asarray_chkfinite"] = functools.wraps(np.asarray_chkfinite)(_chkfinite)
     makers["piecewise"] = _piecewise

@@ -16,8 +16,8 @@ from collections.abc import Callable
 from typing import Any
 
 from npgrad.errors import GradientLost
-from npgrad.graph.array import GradArray, recorded
 from npgrad.graph.refusals import at
+from npgrad.wrapping.lists import holds_recorded
 from npgrad.wrapping.places import content
 from npgrad.wrapping.stand_ins import REGISTERED, original_of
 
@@ -113,7 +113,7 @@ def _refuse_recorded(function: types.FunctionType, frame: types.FrameType) -> No
             return  # another function that was made of the same code
     count = code.co_argcount + code.co_kwonlyargcount
     count += bool(code.co_flags & 4) + bool(code.co_flags & 8)  # *args, **kwargs
-    if any(_holds(given.get(name)) for name in code.co_varnames[:count]):
+    if any(holds_recorded(given.get(name)) for name in code.co_varnames[:count]):
         caller = frame.f_back
         raise GradientLost(
             f"npgrad: {function.__qualname__} has a rule, but was called at "
@@ -122,12 +122,3 @@ def _refuse_recorded(function: types.FunctionType, frame: types.FrameType) -> No
             "Instead: call it by its name in a module, in wrapped code, or hand it to the function "
             "as an argument; or write npgrad.primitive(function) with its defvjp, and call that."
         )
-
-
-def _holds(value: Any) -> bool:
-    """Whether `value` is recorded, or a container that holds what is."""
-    if type(value) is GradArray:
-        return recorded(value)
-    if isinstance(value, dict):
-        return any(map(_holds, value.values()))
-    return isinstance(value, (list, tuple)) and any(map(_holds, value))
