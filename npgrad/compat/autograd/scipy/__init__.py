@@ -15,5 +15,6 @@ from . import signal as signal
 # ``import autograd.scipy.stats.norm as norm`` asks for modules of these names
 for _name in ("integrate", "linalg", "special", "stats"):
     _sys.modules[f"{__name__}.{_name}"] = _importlib.import_module(f"npgrad.scipy.{_name}")
+vars(stats).setdefault("__path__", [])  # in autograd a package, whose distributions are modules
 for _name in stats.__all__:
     _sys.modules[f"{__name__}.stats.{_name}"] = getattr(stats, _name)
