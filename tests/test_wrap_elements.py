@@ -1,4 +1,6 @@
-"""Functions that call Python for each element: NumPy's value, and the derivative of its meaning."""
+"""Functions that call Python for each element, sequences and objects that stand for arrays."""
+
+import collections
 
 import numpy as np
 import pytest
@@ -117,3 +119,88 @@ def test_no_element_needs_types_as_for_numpy():
         npgrad.grad(lambda x: np.vectorize(lambda a: a * x[0])(x[:0]).sum())(X)
     f = npgrad.grad(lambda x: np.vectorize(lambda a: a * x[0], otypes="d")(x[:0]).sum() + x[1])
     np.testing.assert_allclose(f(X), [0, 1, 0])
+
+
+class Listed(list):
+    """A list by inheritance."""
+
+
+class Sequence:
+    """A sequence by its methods."""
+
+    def __init__(self, items):
+        self.items = items
+
+    def __len__(self):
+        return len(self.items)
+
+    def __getitem__(self, i):
+        return self.items[i]
+
+
+class Keyed(Sequence):
+    """Asked for by names, no numbers."""
+
+    def __getitem__(self, key):
+        return dict(self.items)[key]
+
+
+Pair = collections.namedtuple("Pair", "a b")
+MAKE = {
+    "a list's subclass": lambda x: Listed([x[0], x[1]]),
+    "a user's list": lambda x: collections.UserList([x[0], x[1]]),
+    "a deque": lambda x: collections.deque([x[0], x[1]]),
+    "a named tuple": lambda x: Pair(x[0], x[1]),
+    "a class": lambda x: Sequence([x[0], x[1]]),
+    "a class around an array": lambda x: Sequence(x[:2]),
+}
+
+
+@pytest.mark.parametrize("make", MAKE.values(), ids=list(MAKE))
+def test_sequences_of_recorded_numbers_are_arrays(make):
+    for f, expected in (
+        (lambda x: np.sum(make(x)), [1, 1, 0]),
+        (lambda x: np.array(make(x)) @ [3.0, 4.0], [3, 4, 0]),
+        (lambda x: np.asarray(make(x), dtype=float)[1] ** 2, [0, 1.4, 0]),
+        (lambda x: np.dot(make(x), [3.0, 4.0]), [3, 4, 0]),
+        (lambda x: np.linalg.norm(make(x)) ** 2, [3.0, 1.4, 0]),
+        (lambda x: np.concatenate([make(x), [1.0]]) @ [1.0, 2.0, 3.0], [1, 2, 0]),
+    ):
+        value, gradient = npgrad.value_and_grad(f)(X)
+        np.testing.assert_allclose(value, f(X), rtol=1e-14)
+        np.testing.assert_allclose(gradient, expected, rtol=1e-14, atol=0)
+
+
+def test_an_object_asked_for_by_names_is_no_sequence():
+    made = npgrad.grad(lambda x: np.ndim(Keyed([("a", x[0])])) + x[1])
+    np.testing.assert_allclose(made(X), [0, 1, 0])
+
+
+class Held:
+    """An object with an array."""
+
+    def __init__(self, values):
+        self.values = np.asarray(values)
+
+    def __array__(self, dtype=None, copy=None):
+        return self.values
+
+
+def test_an_object_with_an_array_that_wrapped_code_made():
+    for f in (
+        lambda x: (x * Held(C)).sum(),
+        lambda x: (x * Held([1.0, 2.0, 3.0])).sum(),
+        lambda x: np.multiply(x, Held([1.0, 2.0, 3.0])).sum(),
+        lambda x: (x * np.asarray(Held([1.0, 2.0, 3.0]))).sum(),
+    ):
+        np.testing.assert_allclose(npgrad.grad(f)(X), C)
+    np.testing.assert_allclose(npgrad.grad(lambda x: (x * np.asarray(Held(x))).sum())(X), 2 * X)
+
+
+def test_what_such_an_object_held_when_it_was_recorded_counts():
+    x = npgrad.array(X)
+    for use in (lambda h: (x * h).sum(), lambda h: np.multiply(x, h).sum()):
+        held = Held(C.copy())
+        total = use(held)
+        held.values[:] = 100.0
+        np.testing.assert_allclose(total.backward()[x], C)

@@ -16,7 +16,11 @@ def protect(value: Any, guards: list[tuple[Any, int, bool]]) -> Any:
     if type(value) is NDARRAY:
         if value.nbytes <= backend.COPIED_BYTES:
             return value.copy("K")
-    elif not backend.is_array(value) or backend.is_scalar(value):
+    elif not backend.is_array(value):
+        if not hasattr(type(value), "__array__"):
+            return value
+        value = backend.asarray(value)  # an object's array: it may give another one later
+    elif backend.is_scalar(value):
         return value
     value = settled(value)
     if value.nbytes <= backend.COPIED_BYTES:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import collections
 import functools
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -24,8 +26,33 @@ def constant(made: Any) -> Any:
 
 
 def vector(a: Any) -> Any:
-    """`a` as an array if it is a list of recorded numbers; anything else as it is."""
-    return stacked(a) if type(a) in (list, tuple) and has_recorded(a) else a
+    """`a` as an array if it is a sequence of recorded numbers; anything else as it is."""
+    kind = type(a)
+    if kind is list or kind is tuple:
+        return stacked(a) if has_recorded(a) else a
+    items = None if kind in _USUAL else items_of(a)
+    return stacked(items) if items is not None and has_recorded(items) else a
+
+
+_USUAL = frozenset((GradArray, np.ndarray, int, float, bool, complex, str, type(None)))
+
+
+def items_of(a: Any) -> Any:
+    """The items of what NumPy takes for a sequence: a list's subclass, a class with two methods."""
+    if isinstance(a, (list, tuple)):
+        return a
+    kind = type(a)
+    if isinstance(a, (collections.deque, collections.UserList)):
+        return list(a)
+    if hasattr(kind, "__array__") or issubclass(kind, (dict, collections.UserDict)):
+        return None
+    written = type(getattr(kind, "__getitem__", None)) is types.FunctionType
+    if not written or not hasattr(kind, "__len__"):
+        return None
+    try:
+        return list(a)
+    except Exception:  # its keys are no numbers: an object to NumPy
+        return None
 
 
 def holds_recorded(value: Any) -> bool:
@@ -68,9 +95,14 @@ def listed(function: Any) -> Maker:
     def call(*args: Any, **kwargs: Any) -> Any:
         if ACTIVE.get():
             for a in args:
-                if (type(a) is list or type(a) is tuple) and has_recorded(a):
-                    args = tuple([vector(b) for b in args])
-                    break
+                kind = type(a)
+                if kind is list or kind is tuple:
+                    if not has_recorded(a):
+                        continue
+                elif kind in _USUAL:
+                    continue
+                args = tuple([vector(b) for b in args])
+                break
             if kwargs:
                 kwargs = {name: vector(b) for name, b in kwargs.items()}
         return function(*args, **kwargs)

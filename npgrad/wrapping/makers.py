@@ -26,7 +26,7 @@ from npgrad.graph.views import region
 from npgrad.methods import adopted
 from npgrad.rules import creation
 from npgrad.wrapping.elements import Vectorize, apply_along_axis, frompyfunc
-from npgrad.wrapping.lists import Maker, constant, recorded_polynomial, vector
+from npgrad.wrapping.lists import Maker, constant, items_of, recorded_polynomial, vector
 
 MISSING = object()
 SEQUENCES = (list, tuple, collections.deque, collections.UserList)  # with named tuples
@@ -118,6 +118,8 @@ def converted(function: Any, copies: bool) -> Maker:
             given = inspect.unwrap(kind.__array__)(a)
             if type(given) is GradArray:
                 return _converted(function, given, args, kwargs)
+        if (items := items_of(a)) is not None and has_recorded(items):
+            return _converted(np.asarray if copies else function, stacked(items), args, kwargs)
         made = function(a, *args, **kwargs)
         return constant(made) if copies or made is not a else made
 
