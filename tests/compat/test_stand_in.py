@@ -124,3 +124,20 @@ def test_rules_for_functions_that_have_one_are_left_out():
     for without in (np.packbits, len):
         with pytest.raises(TypeError, match="not a primitive"):
             ag.defvjp(without, lambda ans, x: lambda g: g)
+
+
+def test_distributions_are_modules_to_programs(tmp_path):
+    """In a process of its own: nothing was imported before."""
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import autograd.scipy.stats.norm as norm\n"
+        "import autograd.scipy.stats.multivariate_normal as mvn\n"
+        "from autograd.scipy.stats import t\n"
+        "print(type(norm).__module__, type(mvn).__module__, type(t).__module__)\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(pathlib.Path(npgrad.__file__).parents[1])}
+    done = subprocess.run(
+        [sys.executable, "-m", "npgrad.compat.autograd", str(program)],
+        capture_output=True, text=True, check=False, env=environment,
+    )  # fmt: skip
+    assert done.stdout.split() and all(m.startswith("npgrad") for m in done.stdout.split()), done
