@@ -84,6 +84,7 @@ _TEXTS: dict[str, tuple[str, ...]] = {
     "minimum fmin": ("ng_share(b, a)", "ng_share(a, b)"),
     "logaddexp": ("_np.exp(a - y)", "_np.exp(b - y)"),
     "fmod": ("1", "-_np.trunc(a / b)"),
+    "copysign": ("ng_sign(a) * _np.copysign(1, b)", "0"),
     "power pow": ("ng_power_base(a, b)", "ng_power_exponent(a, b)"),
 }
 

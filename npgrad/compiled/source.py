@@ -147,6 +147,8 @@ class Dual(Expressions):
             self.emit(f"return ({value_text}, ({parts}))")
         elif isinstance(node, (ast.Pass, ast.Break, ast.Continue, ast.Raise, ast.Assert)):
             self.emit(ast.unparse(node))
+        elif isinstance(node, (ast.For, ast.While)):
+            raise NoSource(f"its loop `{ast.unparse(node).splitlines()[0]}` has an `else:`")
         elif not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
             raise NoSource(f"it holds a statement `{ast.unparse(node).splitlines()[0]}`")
 
