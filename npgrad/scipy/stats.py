@@ -34,9 +34,5 @@ __all__ = [
 ]
 
 
-# ``import autograd.scipy.stats.norm`` asks whether the stand-in of that module has parts
-__path__: list[str] = []
-
-
 def __getattr__(name: str) -> Any:
     return theirs(scipy.stats, name)
