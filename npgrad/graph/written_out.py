@@ -156,5 +156,5 @@ def written(
         "refuse_mixed": placing.refuse_mixed,
         "ufunc": ufunc,
     }
-    exec(text.format(depth=depth, **words), space)
+    exec(compile(text.format(depth=depth, **words), __file__, "exec"), space)  # a file of ours
     return space[words["name"]]  # type: ignore[no-any-return]
