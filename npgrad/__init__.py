@@ -13,7 +13,7 @@ from . import rules as _rules  # noqa: F401 -- fills the table
 from .compiled import njit as njit
 from .compiled import register_jvp as register_jvp
 from .compiled import register_vjp as register_vjp
-from .graph import array as _array
+from .graph import doors as _doors
 from .graph.array import GradArray as GradArray
 from .graph.modes import debug as debug
 from .graph.modes import no_grad as no_grad
@@ -46,7 +46,7 @@ def _advise(frame: _Any) -> _Any:
     return advise(frame)
 
 
-_array.advise = _advise
+_doors.advise = _advise
 
 __version__ = "0.1.0"
 

@@ -8,32 +8,23 @@ NumPy's protocols are put on the class by `operators`, the methods by `npgrad.me
 from __future__ import annotations
 
 import copy
-import dis
 import importlib
-import itertools
-import linecache
 import math
 import numbers
 import sys
 from collections.abc import Callable, Iterator
-from types import FrameType
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from ..errors import GradientLost
 from . import backend
 from .deferred import LAZY
+from .doors import OWN, asking, makes_text, shut
 from .modes import WRAPPED
 from .node import Leaf, Node, alive, next_id, recorded_at
-from .remedies import remedy
 
 _new: Any = object.__new__
-_OWN = frozenset({"npgrad", "numpy", "numba", "functools"})  # they ask what is behind it
 _OF_DIGITS = frozenset({"mpmath"})  # takes a float's digits, and makes NaN of one that refuses them
-
-# A frame -> the function of a library that asked for plain numbers, and what to write instead;
-# `npgrad` fills it in.
-advise: Callable[[Any], tuple[str, str] | None] | None = None
 
 # What Numba is told of a recorded array; `npgrad.compiled` fills it in.
 numba_type: Callable[[Any], Any] | None = None
@@ -320,7 +311,7 @@ class GradArray:
                     f"gradient in silence.{recorded_at(current(self)[1])} Instead: the function of "
                     "scipy.special; npgrad.primitive with the derivative; npgrad.value(x)."
                 )
-            if top not in _OWN or asking.startswith("numpy.polynomial"):
+            if top not in OWN or asking.startswith("numpy.polynomial"):
                 held = storage(self)
                 if backend.on_device(held):  # a plain one is no ndarray of NumPy's either
                     return GradArray
@@ -328,7 +319,7 @@ class GradArray:
         return _Number if backend.is_scalar(storage(self)) else GradArray
 
     def __float__(self) -> float:
-        if not recorded(self) or (WRAPPED.get() and _makes_text(sys._getframe(1))):
+        if not recorded(self) or (WRAPPED.get() and makes_text(sys._getframe(1))):
             return float(plain(self))
         raise GradientLost(lost(self, "float(x), as math.sin(x) and '%f' % x call it,"))
 
@@ -507,63 +498,6 @@ def export(handle: GradArray, dtype: Any, copy: bool | None) -> Any:
     return backend.snapshot(array) if copy else array
 
 
-def asking() -> str:
-    """What the user's line calls just now, word for word, where its source is at hand."""
-    frame: Any = sys._getframe(1)
-    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _OWN:
-        frame = frame.f_back
-    if frame is None:
-        return ""
-    code = frame.f_code
-    positions = itertools.islice(code.co_positions(), frame.f_lasti // 2, None)
-    first, last, begin, end = next(positions, (None,) * 4)
-    if first is None or first != last or begin is None or end is None:
-        return ""
-    line = linecache.getline(code.co_filename, first, frame.f_globals).encode()
-    text = line[begin:end].decode(errors="replace").strip()
-    place = f"{code.co_filename.rpartition('/')[2]}:{first}"
-    return f" Asked for by {text} at {place}." if text else ""
-
-
-def _makes_text(frame: FrameType) -> bool:
-    """Whether `frame` is at ``text % x``.
-
-    No other remainder makes a float of a recorded `x`, which has one of its own.
-    """
-    code, at = frame.f_code.co_code, frame.f_lasti
-    return dis.opname[code[at]] == "BINARY_OP" and code[at + 1] in _REMAINDERS
-
-
-_REMAINDERS = [
-    i
-    for i, (name, _) in enumerate(dis._nb_ops)  # type: ignore[attr-defined]
-    if "REMAINDER" in name
-]
-
-
 def lost(handle: GradArray, what: str) -> str:
     """The message of a door that stays shut."""
-    node = current(handle)[1]
-    where = recorded_at(node)
-    name = f"a recorded {node.dtype}{list(node.shape)} ({node.op.name})" if node else "x"
-    advice = advise(sys._getframe(2)) if advise is not None else None
-    if advice is not None:
-        called, instead = advice
-        return (
-            f"npgrad: {called} takes plain numbers, which would cut the gradient of {name} in "
-            f"silence.{where} Instead: {instead}."
-        )
-    asked = asking()
-    known = remedy(asked)
-    if known is not None:
-        return (
-            f"npgrad: {what} would cut the gradient of {name} in silence.{where}{asked} Instead: "
-            f"{known}; npgrad.value(x) to cut the gradient on purpose."
-        )
-    return (
-        f"npgrad: {what} would cut the gradient of {name} in silence.{where}{asked} Instead: "
-        "NumPy's own function (np.sin(x), not math.sin(x)); np.stack([...]) of a list of results, "
-        "not np.array([...]); np.zeros(shape, like=x) or np.zeros_like(x) for a buffer to write "
-        "into; npgrad.wrap(f) for code that makes its own buffers; npgrad.value(x) to cut the "
-        "gradient on purpose."
-    )
+    return shut(current(handle)[1], what, sys._getframe(2))

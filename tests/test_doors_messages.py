@@ -7,7 +7,7 @@ import pytest
 
 import npgrad
 from npgrad.errors import GradientLost
-from npgrad.graph.remedies import DRAWS
+from npgrad.graph.doors import DRAWS
 
 X = np.array([1.5, 0.7, 2.0])
 SAME_STREAM = ["normal", "exponential", "laplace", "logistic", "gumbel", "lognormal"]

@@ -1,0 +1,109 @@
+"""What is said where a value would leave its recording: who asked, and what to write instead."""
+
+from __future__ import annotations
+
+import dis
+import itertools
+import linecache
+import re
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+from .node import Node, recorded_at
+
+OWN = frozenset({"npgrad", "numpy", "numba", "functools"})  # they ask what is behind a handle
+
+# A frame -> the function of a library that asked for plain numbers, and what to write instead;
+# `npgrad` fills it in.
+advise: Callable[[Any], tuple[str, str] | None] | None = None
+
+# np.random's generators draw in C from plain parameters. A family of location and scale is the
+# standard draw, stretched and shifted, whose derivative by its parameters is the sample's own.
+DRAWS = {
+    "normal": "loc + scale * rng.standard_normal(size)",
+    "uniform": "low + (high - low) * rng.random(size)",
+    "exponential": "scale * rng.standard_exponential(size)",
+    "gamma": "scale * rng.standard_gamma(shape, size), with a plain shape",
+    "laplace": "loc + scale * rng.laplace(size=size)",
+    "logistic": "loc + scale * rng.logistic(size=size)",
+    "gumbel": "loc + scale * rng.gumbel(size=size)",
+    "lognormal": "np.exp(loc + scale * rng.standard_normal(size))",
+    "multivariate_normal": "mean + rng.standard_normal((size, n)) @ np.linalg.cholesky(cov).T",
+    "permutation": "x[rng.permutation(len(x))]",
+    "permuted": "x[rng.permutation(len(x))]",
+    "choice": "x[rng.choice(len(x), size)]",
+}
+_OTHERS = "beta binomial chisquare dirichlet multinomial pareto poisson rayleigh standard_t weibull"
+_MAKERS = r"\w*(?:random|rng|gen|state|rs)\w*(?:\([^()]*\))?"  # what draws, as it is usually called
+_DRAW = re.compile(rf"(?i:{_MAKERS})\.({'|'.join(DRAWS)}|{'|'.join(_OTHERS.split())})\(")
+
+
+def remedy(asked: str) -> str | None:
+    """What to write in place of the call in `asked`; None if nothing better is known."""
+    if ".dot(" in asked or "@ [" in asked:
+        return "np.dot(a, x), or a @ x: what a plain array does itself is not seen"
+    if "_sympy_(" in asked:
+        return "sympy.lambdify(symbols, expression), whose function takes x"
+    drawn = _DRAW.search(asked)
+    if drawn is None:
+        return None
+    name = drawn.group(1)
+    if name in DRAWS:
+        return f"{DRAWS[name]}; np.random draws with plain numbers"
+    return "a sample that is written with its parameters outside of np.random, which takes numbers"
+
+
+def asking() -> str:
+    """What the user's line calls just now, word for word, where its source is at hand."""
+    frame: Any = sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in OWN:
+        frame = frame.f_back
+    if frame is None:
+        return ""
+    code = frame.f_code
+    positions = itertools.islice(code.co_positions(), frame.f_lasti // 2, None)
+    first, last, begin, end = next(positions, (None,) * 4)
+    if first is None or first != last or begin is None or end is None:
+        return ""
+    line = linecache.getline(code.co_filename, first, frame.f_globals).encode()
+    text = line[begin:end].decode(errors="replace").strip()
+    place = f"{code.co_filename.rpartition('/')[2]}:{first}"
+    return f" Asked for by {text} at {place}." if text else ""
+
+
+def makes_text(frame: FrameType) -> bool:
+    """Whether `frame` is at ``text % x``.
+
+    No other remainder makes a float of a recorded `x`, which has one of its own.
+    """
+    code, at = frame.f_code.co_code, frame.f_lasti
+    return dis.opname[code[at]] == "BINARY_OP" and code[at + 1] in _REMAINDERS
+
+
+_REMAINDERS = [
+    i
+    for i, (name, _) in enumerate(dis._nb_ops)  # type: ignore[attr-defined]
+    if "REMAINDER" in name
+]
+
+
+def shut(node: Node | None, what: str, frame: FrameType) -> str:
+    """The message of a door that stays shut, at which `frame` stands."""
+    name = f"a recorded {node.dtype}{list(node.shape)} ({node.op.name})" if node else "x"
+    begin = f"would cut the gradient of {name} in silence.{recorded_at(node)}"
+    advice = advise(frame) if advise is not None else None
+    if advice is not None:
+        called, instead = advice
+        return f"npgrad: {called} takes plain numbers, which {begin} Instead: {instead}."
+    asked = asking()
+    instead = remedy(asked) or (
+        "NumPy's own function (np.sin(x), not math.sin(x)); np.stack([...]) of a list of results, "
+        "not np.array([...]); np.zeros(shape, like=x) or np.zeros_like(x) for a buffer to write "
+        "into; npgrad.wrap(f) for code that makes its own buffers"
+    )
+    return (
+        f"npgrad: {what} {begin}{asked} Instead: {instead}; npgrad.value(x) to cut the gradient "
+        "on purpose."
+    )
