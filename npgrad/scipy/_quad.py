@@ -109,7 +109,7 @@ def quad(
     lefts, rights = info["alist"][: info["last"]], info["blist"][: info["last"]]
     with no_grad():
         of_variable = _in_order(number, low, high)
-        lefts, rights, kinks = _split_at_kinks(of_variable, lefts, rights)
+        lefts, rights, kinks = _split_at_kinks(of_variable, lefts, rights, points or ())
 
     def integrand(x: Any) -> Any:
         return func(x, *args)
@@ -254,7 +254,7 @@ def _in_order(number: Any, low: float, high: float) -> Any:
     return of_share
 
 
-def _split_at_kinks(f: Any, lefts: Any, rights: Any) -> tuple[Any, Any, list[float]]:
+def _split_at_kinks(f: Any, lefts: Any, rights: Any, points: Any) -> tuple[Any, Any, list[float]]:
     """QUADPACK's intervals, split where the integrand has a kink; and the kinks.
 
     It is right about the integral there to the tolerance asked for, but the derivative of the
@@ -262,19 +262,26 @@ def _split_at_kinks(f: Any, lefts: Any, rights: Any) -> tuple[Any, Any, list[flo
     """
     ends: list[tuple[float, float]] = []
     kinks: list[float] = []
+    size = max(_size(f, *pair) for pair in zip(lefts, rights, strict=True))
     for pair in zip(lefts, rights, strict=True):
         waiting = [pair]
         for _ in range(KINKS):
             if not waiting:
                 break
             left, right = waiting.pop()
-            kink = _kink(f, left, right)
+            kink = _kink(f, left, right, size)
             if kink is None:
                 ends.append((left, right))
             else:
                 waiting += [(left, kink), (kink, right)]
                 kinks.append(kink)
         ends += waiting
+        end = pair[1]  # which may be a kink too: QUADPACK halves, and a kink at .5 is an end
+        fixed = any(abs(point - end) <= 1e-8 * (rights.max() - lefts.min()) for point in points)
+        if end < rights.max() and not fixed:
+            after = min(r - x for x, r in zip(lefts, rights, strict=True) if x == end)
+            if _rough_at(f, end, min(end - pair[0], after), size):
+                kinks.append(end)
     pairs = np.array(ends)
     return pairs[:, 0], pairs[:, 1], kinks
 
@@ -293,17 +300,43 @@ def _roughness(f: Any, left: float, right: float) -> float:
     return change if change > 16 * np.finfo(float).eps * (abs(one) + abs(two)) else 0.0
 
 
-def _kink(f: Any, left: float, right: float) -> float | None:
+def _size(f: Any, left: float, right: float) -> float:
+    """How large the integrand is in the interval."""
+    half, middle = 0.5 * (right - left), 0.5 * (left + right)
+    return max(abs(float(f(middle + half * x))) for x, _ in LOBATTO)
+
+
+def _rough_at(f: Any, x: float, reach: float, size: float) -> bool:
+    """Whether the integrand is not smooth at `x`, looked at so closely that a smooth one is flat.
+
+    Around a place that is not the middle: halves that meet at a kink are exact.
+    """
+    start, stop = x - 1e-3 * reach, x + 0.6e-3 * reach
+    middle = 0.5 * (start + stop)
+    halves = _lobatto(f, start, middle) + _lobatto(f, middle, stop)
+    change = abs(_lobatto(f, start, stop) - halves)
+    return bool(change > 64 * np.finfo(float).eps * size * (stop - start))
+
+
+def _kink(f: Any, left: float, right: float, size: float) -> float | None:
     """Where the integrand is rough in the interval; None if nowhere, or at an end."""
     start, stop = left, right
+    whole: float | None = None
     while stop - start > 1e-11 * (right - left):
         middle = 0.5 * (start + stop)
         one, two = _roughness(f, start, middle), _roughness(f, middle, stop)
+        # halves of a smooth interval are rough by 1/256 of it; those that meet at a kink are not.
+        # Where a higher derivative jumps in the middle, the symmetric rule does not see it either.
+        if whole is None or whole > 2000 * (one + two):
+            for x in (middle, 0.5 * (start + middle), 0.5 * (middle + stop)):
+                if _rough_at(f, x, stop - start, size):
+                    return x
         if one == two == 0:
             if stop - start > 1e-5 * (right - left):
                 return None  # smooth, once it is looked at closely
             break
         start, stop = (start, middle) if one > two else (middle, stop)
+        whole = max(one, two)
     found = 0.5 * (start + stop)
     away = 1e-9 * (right - left)
     return found if left + away < found < right - away else None

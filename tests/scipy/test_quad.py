@@ -217,3 +217,43 @@ def test_a_plain_integrand_beside_recorded_values():
     assert npgrad.grad(f)(0.3) == pytest.approx(1 / 3)
     g = lambda c: c + quad(lambda x: (x * x, c)[0], 0, 1)[0]  # it could use it, and does not jump
     assert npgrad.grad(g)(0.3) == 1
+
+
+HALVED = [0.5, 0.25, 0.75, 0.125, 0.0625, 0.3]  # but for the last, where halving an interval ends
+
+
+@pytest.mark.parametrize("p", HALVED)
+def test_a_kink_where_intervals_are_halved(p: float) -> None:
+    """An exact half on either side shows nothing of the kink between them."""
+    second = npgrad.grad(npgrad.grad(lambda p: quad(lambda t: np.abs(t - p), 0, 1)[0]))
+    np.testing.assert_allclose(second(p), 2.0, rtol=1e-9)  # of (p^2 + (1 - p)^2) / 2
+    with pytest.raises(NoDerivative, match="infinite"):
+        npgrad.grad(lambda p: quad(lambda t: np.sqrt(np.maximum(t - p, 0)), 0, 1)[0])(p)
+    ramp = lambda p: quad(lambda t: np.maximum(t - p, 0) ** 2, 0, 1)[0]  # (1 - p)^3 / 3
+    np.testing.assert_allclose(npgrad.grad(npgrad.grad(ramp))(p), 2 * (1 - p), rtol=1e-9)
+    with pytest.raises(NoDerivative, match="kink"):  # not 0: it is -2
+        npgrad.grad(npgrad.grad(npgrad.grad(ramp)))(p)
+
+
+def test_kinks_at_halves_of_other_ranges() -> None:
+    clipped = lambda v: quad(lambda t: np.clip(t, v[0], v[1]), 0, 1)[0]
+    # v0^2 + (v1^2 - v0^2) / 2 + v1 (1 - v1)
+    found = npgrad.hessian(clipped)(np.array([0.25, 0.5]))
+    np.testing.assert_allclose(found, np.diag([1.0, -1.0]), atol=1e-9)
+    around = lambda p: quad(lambda t: np.abs(t - p), -1, 1)[0]
+    np.testing.assert_allclose(npgrad.grad(npgrad.grad(around))(0.0), 2.0, rtol=1e-9)
+    endless = lambda p: quad(lambda t: np.abs(t - p) * np.exp(-t), 0, np.inf)[0]
+    np.testing.assert_allclose(npgrad.grad(endless)(1.0), 1 - 2 / np.e, rtol=1e-8)
+    with pytest.raises(NoDerivative, match="kink"):
+        npgrad.grad(npgrad.grad(endless))(1.0)
+
+
+def test_smooth_integrands_have_no_kink() -> None:
+    """Steep, periodic and over an endless range: three derivatives each."""
+    third = lambda f: npgrad.grad(npgrad.grad(npgrad.grad(f)))
+    bell = lambda p: quad(lambda t: np.exp(-p * t * t), -np.inf, np.inf)[0]  # sqrt(pi / p)
+    np.testing.assert_allclose(third(bell)(1.0), -15 / 8 * np.sqrt(np.pi), rtol=1e-7)
+    wave = lambda p: quad(lambda t: np.cos(p * t), 0, 1)[0]  # sin(p) / p
+    s, c, p = np.sin(50.0), np.cos(50.0), 50.0
+    exact = -c / p + 3 * s / p**2 + 6 * c / p**3 - 6 * s / p**4
+    np.testing.assert_allclose(third(wave)(50.0), exact, rtol=1e-6)
