@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import collections
 import functools
+from fractions import Fraction
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 import npgrad
 
@@ -646,3 +648,33 @@ def test_a_slope_of_tanh_takes_batches_of_its_two_arguments() -> None:
             np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-15)
     squares = npgrad.jacfwd(npgrad.jacrev(lambda x: np.sum(np.tanh(x) ** 2)), chunk=3)(np.ones(4))
     assert squares.shape == (4, 4)
+
+
+HALF = Fraction(1, 2)
+SPARSE = scipy.sparse.csr_matrix(np.eye(2))
+OF_OBJECTS = {
+    "where": lambda x: np.where(x > 1, x, HALF).sum(),
+    "select": lambda x: np.select([x > 1], [x], default=HALF).sum(),
+    "choose": lambda x: np.choose([0, 1, 0], [x, HALF]).sum(),
+    "outer": lambda x: np.outer(x, np.array([HALF, HALF])).sum(),
+    "number times sparse": lambda x: np.multiply(x[0], SPARSE).sum(),
+    "sparse times number": lambda x: np.multiply(SPARSE, x[0]).sum(),
+    "sparse over number": lambda x: np.divide(SPARSE, x[0]).sum(),
+    "dot": lambda x: np.dot(x[0], SPARSE).sum(),
+    "array times sparse": lambda x: np.multiply(x[:2], SPARSE)[0].sum(),
+}
+
+
+@pytest.mark.parametrize("name", OF_OBJECTS)
+def test_results_of_python_objects(name):
+    """Nothing in them is recorded: their gradient was 0, or that of each entry taken for all."""
+    with pytest.raises(TypeError, match="nothing is recorded"):
+        npgrad.grad(OF_OBJECTS[name])(X)
+    with pytest.raises(TypeError, match="nothing is recorded"):
+        npgrad.jvp(OF_OBJECTS[name], (X,), (X,))
+
+
+def test_fractions_as_factors():
+    np.testing.assert_allclose(npgrad.grad(lambda x: (x * HALF).sum())(X), [0.5, 0.5, 0.5])
+    np.testing.assert_allclose(npgrad.grad(lambda x: np.maximum(x, HALF * 3).sum())(X), [0, 1, 1])
+    assert npgrad.grad(lambda x: x[0] * (1.0 if x[0] != None else 2.0))(X)[0] == 1.0  # noqa: E711

@@ -17,7 +17,14 @@ from .general import General, Slots, Zeros, item_of
 from .keeping import as_array, parameter, protect
 from .listeners import note
 from .node import Node
-from .refusals import check_parameters, plain_out, refuse_parameter
+from .refusals import (
+    check_parameters,
+    is_number_or_array,
+    plain_out,
+    refuse_objects,
+    refuse_parameter,
+    user_frame,
+)
 from .results import assign, wrapped
 from .stacking import has_recorded, stacked
 from .views import link, region
@@ -160,7 +167,10 @@ def _handles(op: General, node: Node | None, result: Any, source: Any, values: l
     """`result` as the caller gets it: handles for inexact arrays, in the container NumPy made."""
     if isinstance(result, (tuple, list)):
         return wrapped(result) if node is None else several_handles(node, result)
-    if not backend.is_inexact(backend.describe(result)[1]):
+    dtype = backend.describe(result)[1]
+    if node is not None and (dtype.kind == "O" or not is_number_or_array(result)):
+        refuse_objects(op.name, result, user_frame())
+    if not backend.is_inexact(dtype):
         return result
     for array in () if op.view else [values[i] for i in op.arrays]:
         if ownership.is_view(result, array) or result is array:

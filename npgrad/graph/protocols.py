@@ -12,7 +12,7 @@ from . import backend, modes, placing
 from .array import GradArray, current, storage, unwrap
 from .general import General
 from .record import call, compiled, decided, elementwise, product
-from .refusals import at, plain_out
+from .refusals import at, is_number_or_array, plain_out, refuse_objects
 from .regions import copyto
 from .results import assign, wrapped
 from .stacking import has_recorded, stacked
@@ -110,6 +110,10 @@ def _any_ufunc(
         except TypeError:
             placing.refuse_mixed(op.name, values)
             raise
+        if not is_number_or_array(result) or (
+            backend.describe(result)[1].kind == "O" and not all(map(is_number_or_array, values))
+        ):
+            refuse_objects(op.name, result, modes.users(frame))
         return elementwise(op, result, values, parents, frame)
     return _with_keywords(op, ufunc, inputs, values, parents, kwargs, frame)
 

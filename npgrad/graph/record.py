@@ -21,7 +21,7 @@ from .keeping import protect
 from .listeners import note
 from .node import Node
 from .op import Elementwise, Op
-from .refusals import at, no_rule
+from .refusals import at, no_rule, refuse_objects
 from .results import assign, strip, wrapped
 from .stale import found_equal
 from .views import link, region
@@ -159,6 +159,8 @@ def general(op: General, args: tuple[Any, ...], kwargs: dict[str, Any], frame: F
     else:
         shape, dtype = backend.describe(result)
         if dtype.kind not in "fc":
+            if dtype.kind == "O":
+                refuse_objects(op.name, result, frame)
             return result
         base = getattr(result, "base", None)
     if base is not None and not op.view:

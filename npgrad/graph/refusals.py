@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
+from numbers import Number
 from types import FrameType
 from typing import Any
 
 from ..errors import NoDerivative
-from . import modes
+from . import backend, modes
 from .general import General
 
 _frame = sys._getframe
@@ -29,6 +30,26 @@ def no_rule(op: Any, missing: int, frame: FrameType) -> str:
     return (
         f"npgrad: {op.name} has no derivative with respect to {name!r}. "
         f"Recorded at {at(frame)}. To treat it as a constant, pass npgrad.value of it."
+    )
+
+
+def is_number_or_array(value: Any) -> bool:
+    """Whether `value` is what functions of arrays give: a sparse matrix, for one, is not."""
+    return backend.is_array(value) or backend.is_scalar(value) or isinstance(value, Number)
+
+
+def refuse_objects(name: str, result: Any, frame: FrameType) -> None:
+    """Raise where a function of recorded arrays gave something that holds Python objects.
+
+    A fraction, a sparse matrix or None among the arguments does that, and nothing in such a result
+    is recorded.
+    """
+    array = backend.is_array(result)
+    kind = "an array of Python objects" if array else f"a {type(result).__qualname__}"
+    raise TypeError(
+        f"npgrad: {name} of a recorded array would give {kind}, in which nothing is recorded. "
+        f"Recorded at {at(frame)}. Make its arguments numbers or arrays of numbers first: "
+        "float(fraction), matrix.toarray(), np.nan for None."
     )
 
 
