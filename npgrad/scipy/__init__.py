@@ -16,6 +16,7 @@ from typing import Any as _Any
 
 _CHAPTERS = (
     "fft",
+    "fftpack",
     "integrate",
     "interpolate",
     "linalg",

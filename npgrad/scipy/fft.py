@@ -1,4 +1,7 @@
-"""``scipy.fft``: Fourier transforms by NumPy's, which have rules; other names are SciPy's."""
+"""``scipy.fft``: Fourier transforms by NumPy's, which have rules, cosine and sine transforms.
+
+Other names are SciPy's.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.fft
 
+from ._cosines import TURNED, along_axes, along_axis
 from ._declare import array_of, as_imported, refuse, stand_in, theirs
 
 original: Any = as_imported(scipy.fft)
@@ -15,15 +19,10 @@ _ONE = ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")
 _MANY = ("fft2", "ifft2", "rfft2", "irfft2", "fftn", "ifftn", "rfftn", "irfftn")
 _HERMITIAN = ("hfft2", "ihfft2", "hfftn", "ihfftn")
 _SHIFTS = ("fftshift", "ifftshift")
-# NumPy has no such transform of several axes: hfftn(x) is irfftn(conj(x)), scaled the other way
-_TURNED: dict[Any, Any] = {
-    None: "forward",
-    "backward": "forward",
-    "ortho": "ortho",
-    "forward": "backward",
-}
+_COSINES = ("dct", "idct", "dst", "idst")
+_COSINES_OF_MANY = ("dctn", "idctn", "dstn", "idstn")
 
-__all__ = [*_ONE, *_MANY, *_HERMITIAN, *_SHIFTS]  # noqa: PLE0604 -- tuples of names
+__all__ = [*_ONE, *_MANY, *_HERMITIAN, *_COSINES, *_COSINES_OF_MANY, *_SHIFTS]  # noqa: PLE0604 -- tuples of names
 
 
 def __getattr__(name: str) -> Any:
@@ -52,16 +51,19 @@ def _one(name: str) -> Any:
 
 
 def _hermitian(name: str) -> Any:
-    """A transform of several axes from or to real numbers, by the opposite one."""
+    """A transform of several axes from or to real numbers, by the opposite one.
+
+    NumPy has none: hfftn(x) is irfftn(conj(x)), scaled the other way.
+    """
 
     def numpys(x: Any, s: Any, axes: Any, norm: Any) -> Any:
-        if norm not in _TURNED:
+        if norm not in TURNED:
             raise ValueError(
                 f"Invalid norm value {norm!r}, should be 'backward', 'ortho' or 'forward'"
             )
         if name.startswith("h"):
-            return np.fft.irfftn(np.conj(x), s, axes, _TURNED[norm])
-        return np.conj(np.fft.rfftn(x, s, axes, _TURNED[norm]))
+            return np.fft.irfftn(np.conj(x), s, axes, TURNED[norm])
+        return np.conj(np.fft.rfftn(x, s, axes, TURNED[norm]))
 
     return numpys
 
@@ -112,3 +114,5 @@ def _named(function: Any, name: str) -> Any:
 globals().update({name: _one(name) for name in _ONE})
 globals().update({name: _many(name) for name in (*_MANY, *_HERMITIAN)})
 globals().update({name: _shift(name) for name in _SHIFTS})
+globals().update({name: _named(along_axis(name), name) for name in _COSINES})
+globals().update({name: _named(along_axes(name), name) for name in _COSINES_OF_MANY})

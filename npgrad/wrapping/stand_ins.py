@@ -25,8 +25,8 @@ from npgrad.wrapping.mathematics import CMATH, MATH
 from npgrad.wrapping.ufuncs import NAMED, of_lists
 
 _CHAPTERS = (
-    "fft", "integrate", "interpolate", "linalg", "ndimage", "signal", "spatial.distance", "special",
-    "stats",
+    "fft", "fftpack", "integrate", "interpolate", "linalg", "ndimage", "signal", "spatial.distance",
+    "special", "stats",
 )  # fmt: skip
 
 

@@ -55,11 +55,7 @@ def steam() -> Case:
     )
 
 
-@program(
-    "python_speech_features",
-    "mel-frequency cepstral coefficients of a signal",
-    refuses="scipy.fftpack.dct has no stand-in",
-)
+@program("python_speech_features", "mel-frequency cepstral coefficients of a signal")
 def cepstra() -> Case:
     import python_speech_features as speech
 
