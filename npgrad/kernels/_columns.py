@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from npgrad.graph.memory import empty
 from npgrad.kernels._arrays import Array
 from npgrad.kernels._blas import one_thread
 from npgrad.kernels._compile import njit
@@ -172,7 +173,7 @@ def forward(x: Array, w: Array, geometry: Any, size: Shape) -> Array:
     """The convolution."""
     groups, area = geometry.groups, size[0] * size[1]
     matrices = w.reshape(groups, len(w) // groups, -1)
-    whole = np.empty((len(x), len(w), *size), x.dtype)
+    whole = empty((len(x), len(w), *size), x.dtype)
     y = whole.reshape(len(x), groups, -1, area)
     if _plain(x.shape, w.shape, geometry):
         _each(matrices, x.reshape(len(x), groups, -1, area), y)
@@ -210,7 +211,7 @@ def grad_input(g: Array, w: Array, shape: Shape, geometry: Any) -> Array:
     area = size[0] * size[1]
     turned = np.ascontiguousarray(w.reshape(groups, len(w) // groups, -1).swapaxes(1, 2))
     given = g.reshape(len(g), groups, -1, area)
-    gx = np.empty(shape, g.dtype)
+    gx = empty(shape, g.dtype)
     if _plain(shape, w.shape, geometry):
         _each(turned, given, gx.reshape(len(g), groups, -1, area))
         return gx

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from npgrad.graph.memory import empty
 from npgrad.kernels._arrays import Array
 from npgrad.kernels._compile import njit
 from npgrad.kernels._threads import spread
@@ -349,7 +350,7 @@ def forward(x: Array, w: Array, geometry: Any, size: Shape) -> Array:
 
 def _run(x: Array, w: Array, lines: _Lines, frame: Any, groups: int, size: Shape) -> Array:
     """The convolution of images placed in `frame`."""
-    y = np.empty((len(x), len(w), *size), x.dtype)
+    y = empty((len(x), len(w), *size), x.dtype)
     taps = w.reshape(len(w), w.shape[1], -1)
     kernel = _forward_nine if len(w) == groups and taps.shape[2] == 9 else _forward
     cost = y[0].size / groups * w[0].size * 0.05

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from npgrad.graph.memory import empty
+
 __all__ = ["borrowed"]
 
 KEEP_BYTES = 64 << 20
@@ -28,7 +30,7 @@ def borrowed(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Iterator[np.ndarra
     with contextlib.suppress(IndexError):
         buffer = _free.pop()
     if buffer is None or buffer.nbytes < nbytes:
-        buffer = np.empty(nbytes, np.uint8)
+        buffer = empty((nbytes,), np.uint8)
     yield buffer[:nbytes].view(dtype).reshape(shape)
     if len(_free) < 2 and buffer.nbytes + sum(b.nbytes for b in _free) <= KEEP_BYTES:
         _free.append(buffer)

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from npgrad.graph.memory import empty
 from npgrad.kernels._arrays import Array
 from npgrad.kernels._blas import batched_matmul
 from npgrad.kernels._compile import njit
@@ -299,7 +300,7 @@ def forward(x: Array, w: Array, geometry: Any, size: Shape) -> Array:
     channels, out = x.shape[1], len(w)
     rows, columns = -(-inner[0] // 4), -(-inner[1] // 4)
     filters = np.matmul(_FILTERS.astype(x.dtype), w.reshape(-1, 9).T).reshape(36, out, channels)
-    y = np.empty((len(images), out, *inner), x.dtype)
+    y = empty((len(images), out, *inner), x.dtype)
     cost = rows * columns * 40.0
     blocks = _blocks(len(images), rows * columns, channels + out, x.itemsize)
     most = max(stop - start for start, stop in blocks) * rows * columns

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from npgrad.graph.memory import empty
 from npgrad.kernels._arrays import Array, usable
 from npgrad.kernels._compile import njit
 from npgrad.kernels._threads import spread
@@ -221,7 +222,7 @@ def _forward(kernel: Any, reference: Any, x: Array, cost: float, *parameters: fl
     if not usable(x):
         return reference(x, *parameters)
     flat = np.ascontiguousarray(x).reshape(-1)
-    out = np.empty(x.shape, x.dtype)
+    out = empty(x.shape, x.dtype)
     spread(kernel, flat.size, cost, *parameters, flat, out.reshape(-1))
     return out
 
@@ -233,7 +234,7 @@ def _backward(
     if not usable(kept, g) or g.shape != kept.shape:
         return reference(g, kept, *parameters)
     flat = np.ascontiguousarray(kept).reshape(-1)
-    out = np.empty(kept.shape, kept.dtype)
+    out = empty(kept.shape, kept.dtype)
     given = np.ascontiguousarray(g).reshape(-1)
     spread(kernel, flat.size, cost, *parameters, given, flat, out.reshape(-1))
     return out

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from npgrad.graph.memory import empty
 from npgrad.kernels._arrays import Array, chunk_count, usable
 from npgrad.kernels._compile import njit
 from npgrad.kernels._threads import spread
@@ -262,7 +263,7 @@ def batch_norm(x: Array, weight: Array, bias: Array, eps: float) -> Array:
     if not usable(x, weight, bias):
         return batch_norm_reference(x, weight, bias, eps)
     rows = _Rows(x)
-    y = np.empty(x.shape, x.dtype)
+    y = empty(x.shape, x.dtype)
     if rows.positions >= LONG:
         shape = (rows.n, rows.channels, rows.positions)
         arrays = np.ascontiguousarray(x).reshape(shape), weight, bias, float(eps), y.reshape(shape)
@@ -282,7 +283,7 @@ def batch_norm_grad(g: Array, x: Array, weight: Array, eps: float) -> tuple[Arra
     if not usable(x, g, weight) or g.shape != x.shape:
         return batch_norm_grad_reference(g, x, weight, eps)
     rows = _Rows(x)
-    gx = np.empty(x.shape, x.dtype)
+    gx = empty(x.shape, x.dtype)
     if rows.positions >= LONG:
         shape = (rows.n, rows.channels, rows.positions)
         gw, gb = np.empty(rows.channels, x.dtype), np.empty(rows.channels, x.dtype)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from npgrad.graph.memory import empty
 from npgrad.kernels._arrays import Array
 from npgrad.kernels._compile import njit
 from npgrad.kernels._threads import spread
@@ -72,7 +73,7 @@ def _share_last(start, stop, g, a, y, out):  # type: ignore[no-untyped-def]
 
 def share(g: Array, a: Array, y: Array) -> Array:
     """See `share_reference`; `a` and the result are contiguous."""
-    out = np.empty_like(a)
+    out = empty(a.shape, a.dtype)
     outer, n, inner = a.shape
     if inner == 1:
         arrays = g.reshape(-1), a.reshape(outer, n), y.reshape(-1), out.reshape(outer, n)

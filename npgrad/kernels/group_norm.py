@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from npgrad.graph.memory import empty
 from npgrad.kernels._arrays import Array, chunk_count, usable
 from npgrad.kernels._compile import njit
 from npgrad.kernels._threads import spread
@@ -166,7 +167,7 @@ def group_norm(x: Array, groups: int, weight: Array, bias: Array, eps: float) ->
     n, channels = x.shape[:2]
     positions = x.size // (n * channels)
     x3 = np.ascontiguousarray(x).reshape(n, channels, positions)
-    y = np.empty(x.shape, x.dtype)
+    y = empty(x.shape, x.dtype)
     cost = x.size / n * 0.6
     if positions < LONG:
         shape = (n, groups, -1)
@@ -190,7 +191,7 @@ def group_norm_grad(
     positions = x.size // (n * channels)
     x3 = np.ascontiguousarray(x).reshape(n, channels, positions)
     g3 = np.ascontiguousarray(g).reshape(x3.shape)
-    gx = np.empty(x.shape, x.dtype)
+    gx = empty(x.shape, x.dtype)
     cost = x.size / n
     if positions < LONG:
         shape = (n, groups, channels // groups * positions)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from npgrad.graph.memory import empty
 from npgrad.kernels._arrays import Array, chunk_count, matrix, usable
 from npgrad.kernels._compile import njit
 from npgrad.kernels._threads import spread
@@ -113,7 +114,7 @@ def layer_norm(x: Array, weight: Array, bias: Array, eps: float) -> Array:
     if not usable(x, weight, bias):
         return layer_norm_reference(x, weight, bias, eps)
     rows = matrix(x, x.shape[-1])
-    y = np.empty(x.shape, x.dtype)
+    y = empty(x.shape, x.dtype)
     weight, bias = np.ascontiguousarray(weight), np.ascontiguousarray(bias)
     spread(
         _layer_norm,
@@ -134,7 +135,7 @@ def layer_norm_grad(g: Array, x: Array, weight: Array, eps: float) -> tuple[Arra
         return layer_norm_grad_reference(g, x, weight, eps)
     width = x.shape[-1]
     rows = matrix(x, width)
-    gx = np.empty(x.shape, x.dtype)
+    gx = empty(x.shape, x.dtype)
     to = gx.reshape(rows.shape)
     chunks = chunk_count(len(rows), rows.size)
     chunk = -(-len(rows) // chunks)

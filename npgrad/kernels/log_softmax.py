@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from npgrad.graph.memory import empty
 from npgrad.kernels._arrays import Array, matrix, usable
 from npgrad.kernels._compile import njit
 from npgrad.kernels._threads import spread
@@ -136,7 +137,7 @@ def logsumexp_grad(g: Array, x: Array, y: Array) -> Array:
     if not usable(x, g, y) or g.shape != y.shape or not np.isfinite(y).all():
         return logsumexp_grad_reference(g, x, y)
     rows = matrix(x, x.shape[-1])
-    out = np.empty(x.shape, x.dtype)
+    out = empty(x.shape, x.dtype)
     flat = np.ascontiguousarray(g).reshape(-1)
     cost = rows.shape[1] * 0.8
     spread(
@@ -156,7 +157,7 @@ def log_softmax(x: Array) -> Array:
     if not usable(x):
         return log_softmax_reference(x)
     rows = matrix(x, x.shape[-1])
-    y = np.empty(x.shape, x.dtype)
+    y = empty(x.shape, x.dtype)
     spread(_log_softmax, len(rows), rows.shape[1] * 1.0, rows, y.reshape(rows.shape))
     return y
 
@@ -166,7 +167,7 @@ def log_softmax_grad(g: Array, y: Array) -> Array:
     if not usable(y, g) or g.shape != y.shape:
         return log_softmax_grad_reference(g, y)
     rows = matrix(y, y.shape[-1])
-    out = np.empty(y.shape, y.dtype)
+    out = empty(y.shape, y.dtype)
     spread(
         _log_softmax_grad,
         len(rows),

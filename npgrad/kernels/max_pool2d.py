@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from npgrad.graph.memory import empty
 from npgrad.kernels._arrays import Array, usable
 from npgrad.kernels._compile import njit
 from npgrad.kernels._threads import spread
@@ -246,8 +247,8 @@ def max_pool2d_places(x: Array, window: Window) -> tuple[Array, Array]:
     if not usable(x) or count > 64:
         return max_pool2d_reference(x, window), np.empty(0, np.uint16)
     planes = as_planes(x)
-    y = np.empty((*x.shape[:-2], *out_size(x.shape, window)), x.dtype)
-    kept = np.empty(y.shape, np.uint16 if count <= 16 else _wide(window).dtype)
+    y = empty((*x.shape[:-2], *out_size(x.shape, window)), x.dtype)
+    kept = empty(y.shape, np.uint16 if count <= 16 else _wide(window).dtype)
     if window == APART:
         cost = x.size / len(planes) * 0.4
         spread(_max_places_apart, len(planes), cost, planes, as_planes(y), as_planes(kept))
@@ -268,7 +269,7 @@ def max_pool2d_grad(
     """The cotangent of x from `g`, that of ``y = max_pool2d(x)``."""
     if places is None or places.shape != g.shape or not usable(x, g):
         return max_pool2d_grad_reference(g, x, y, window)
-    gx = np.empty(x.shape, x.dtype)
+    gx = empty(x.shape, x.dtype)
     planes = as_planes(gx)
     arrays = as_planes(g), as_planes(places)
     if window == APART:

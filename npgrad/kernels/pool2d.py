@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from npgrad.graph.memory import empty
 from npgrad.kernels._arrays import Array, usable
 from npgrad.kernels._compile import njit
 from npgrad.kernels._threads import spread
@@ -160,7 +161,7 @@ def avg_pool2d(x: Array, window: Window) -> Array:
     if not usable(x):
         return avg_pool2d_reference(x, window)
     planes = as_planes(x)
-    y = np.empty((*x.shape[:-2], *out_size(x.shape, window)), x.dtype)
+    y = empty((*x.shape[:-2], *out_size(x.shape, window)), x.dtype)
     run(_mean, window, x.size, len(planes), planes, tuple(window), as_planes(y))
     return y
 
@@ -169,7 +170,7 @@ def avg_pool2d_grad(g: Array, window: Window, shape: Shape) -> Array:
     """The transpose, for an x of `shape`."""
     if not usable(g):
         return avg_pool2d_grad_reference(g, window, shape)
-    gx = np.empty(shape, g.dtype)
+    gx = empty(shape, g.dtype)
     planes = as_planes(gx)
     run(_mean_grad, window, gx.size, len(planes), as_planes(g), tuple(window), planes)
     return gx

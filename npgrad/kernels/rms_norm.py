@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from npgrad.graph.memory import empty
 from npgrad.kernels._arrays import Array, chunk_count, matrix, usable
 from npgrad.kernels._compile import njit
 from npgrad.kernels._threads import spread
@@ -80,7 +81,7 @@ def rms_norm(x: Array, weight: Array, eps: float) -> Array:
     if not usable(x, weight):
         return rms_norm_reference(x, weight, eps)
     rows = matrix(x, x.shape[-1])
-    y = np.empty(x.shape, x.dtype)
+    y = empty(x.shape, x.dtype)
     weight = np.ascontiguousarray(weight)
     spread(
         _rms_norm, len(rows), rows.shape[1] * 0.4, rows, weight, float(eps), y.reshape(rows.shape)
@@ -94,7 +95,7 @@ def rms_norm_grad(g: Array, x: Array, weight: Array, eps: float) -> tuple[Array,
         return rms_norm_grad_reference(g, x, weight, eps)
     width = x.shape[-1]
     rows = matrix(x, width)
-    gx = np.empty(x.shape, x.dtype)
+    gx = empty(x.shape, x.dtype)
     to = gx.reshape(rows.shape)
     chunks = chunk_count(len(rows), rows.size)
     chunk = -(-len(rows) // chunks)

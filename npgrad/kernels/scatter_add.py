@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from npgrad.errors import OutOfRange
+from npgrad.graph.memory import empty
 from npgrad.kernels._compile import available, njit
 from npgrad.kernels._threads import spread
 
@@ -65,7 +66,7 @@ def check_index(index: Array, n: int, axis: int = 0) -> Array:
         index = index.astype(np.intp)
     kind = np.uint32 if n <= 1 << 31 else np.uint64
     if index.size >= SMALL and index.dtype == np.int64 and available():
-        out, wrong = np.empty(index.shape, kind), np.zeros(1, np.bool_)
+        out, wrong = empty(index.shape, kind), np.zeros(1, np.bool_)
         flat = np.ascontiguousarray(index).reshape(-1)
         spread(_wrapped, flat.size, 0.5, n, flat, out.reshape(-1), wrong)
         if not wrong[0]:
@@ -196,7 +197,7 @@ def scatter_rows(g: Array, index: Array, n: int) -> Array:
         return scatter_rows(g.astype(np.float32), index, n).astype(np.float16)
     if g.size < SMALL or g.dtype.char not in "fdFD" or not available():
         return scatter_rows_reference(g, index, n)
-    out = np.empty((n, *g.shape[1:]), g.dtype)
+    out = empty((n, *g.shape[1:]), g.dtype)
     if not out.size:  # and so no index
         return out
     real = np.dtype(g.real.dtype)

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from npgrad.graph.memory import empty
 from npgrad.kernels._arrays import Array
 from npgrad.kernels._compile import njit
 from npgrad.kernels._threads import spread
@@ -116,14 +117,14 @@ def _quotient(start, stop, g, y, x, out):  # type: ignore[no-untyped-def]
 
 def larger(g: Array, x1: Array, x2: Array) -> Array:
     """See `larger_reference`."""
-    out = np.empty_like(g)
+    out = empty(g.shape, g.dtype)
     spread(_larger, g.size, 1.0, *(a.reshape(-1) for a in (g, x1, x2, out)))
     return out
 
 
 def inside(g: Array, x: Array, low: float, high: float) -> Array:
     """See `inside_reference`; the bounds are taken in the dtype of `x`, as NumPy takes them."""
-    out = np.empty_like(g)
+    out = empty(g.shape, g.dtype)
     bounds = x.dtype.type(low), x.dtype.type(high)
     spread(_inside, g.size, 1.0, g.reshape(-1), x.reshape(-1), *bounds, out.reshape(-1))
     return out
@@ -131,7 +132,7 @@ def inside(g: Array, x: Array, low: float, high: float) -> Array:
 
 def divisor(g: Array, y: Array, x: Array) -> Array:
     """See `divisor_reference`."""
-    out = np.empty_like(g)
+    out = empty(g.shape, g.dtype)
     spread(_divisor, g.size, 1.0, *(a.reshape(-1) for a in (g, y, x, out)))
     return out
 
@@ -160,14 +161,14 @@ def powers(g: Array, x1: Array, x2: Array, y: Array) -> tuple[Array, Array]:
 
 def divided(g: Array, x1: Array, x2: Array) -> tuple[Array, Array]:
     """The parts of x1 and x2 by `larger_reference`, the second in the memory of `g`."""
-    out = np.empty_like(g)
+    out = empty(g.shape, g.dtype)
     spread(_divided, g.size, 1.4, *(a.reshape(-1) for a in (g, x1, x2, out)))
     return out, g
 
 
 def quotient(g: Array, y: Array, x: Array) -> tuple[Array, Array]:
     """``g / x`` and `divisor_reference`, the second in the memory of `g`."""
-    out = np.empty_like(g)
+    out = empty(g.shape, g.dtype)
     spread(_quotient, g.size, 1.4, *(a.reshape(-1) for a in (g, y, x, out)))
     return out, g
 
@@ -214,7 +215,7 @@ def _times_minus_sin(start, stop, g, x, out, wild):  # type: ignore[no-untyped-d
 
 def _turned(kernel: Any, g: Array, x: Array) -> Array | None:
     """What `kernel` makes of all entries, or None."""
-    out, wild = np.empty_like(g), np.zeros(1, np.bool_)
+    out, wild = empty(g.shape, g.dtype), np.zeros(1, np.bool_)
     spread(kernel, g.size, 1.8, g.reshape(-1), x.reshape(-1), out.reshape(-1), wild)
     return None if wild[0] else out
 

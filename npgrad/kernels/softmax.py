@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from npgrad.graph.memory import empty
 from npgrad.kernels._arrays import Array, matrix, usable
 from npgrad.kernels._compile import njit
 from npgrad.kernels._threads import spread
@@ -68,7 +69,7 @@ def softmax(x: Array) -> Array:
     if not usable(x):
         return softmax_reference(x)
     rows = matrix(x, x.shape[-1])
-    y = np.empty(x.shape, x.dtype)
+    y = empty(x.shape, x.dtype)
     spread(_softmax, len(rows), rows.shape[1] * 1.0, rows, y.reshape(rows.shape))
     return y
 
@@ -78,7 +79,7 @@ def softmax_grad(g: Array, y: Array) -> Array:
     if not usable(y, g) or g.shape != y.shape:
         return softmax_grad_reference(g, y)
     rows = matrix(y, y.shape[-1])
-    out = np.empty(y.shape, y.dtype)
+    out = empty(y.shape, y.dtype)
     spread(
         _softmax_grad,
         len(rows),

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from npgrad.graph.memory import empty
 from npgrad.kernels._arrays import Array
 from npgrad.kernels._compile import njit
 from npgrad.kernels._threads import spread
@@ -85,7 +86,7 @@ def _sort(start: int, stop: int, keys: Array) -> None:
 def order(a: Array) -> Array:
     """See `order_reference`; `a` is contiguous, of two axes, float32 or float64."""
     rows, n = a.shape
-    keys = np.empty(a.shape, np.int64)
+    keys = empty(a.shape, np.int64)
     if not a.size:
         return keys
     places = (1 << max(n - 1, 1).bit_length()) - 1
@@ -136,7 +137,7 @@ def _back(start, stop, g, y, order, out):  # type: ignore[no-untyped-def]
 
 def back(g: Array, y: Array, order: Array) -> Array:
     """`g` laid out as the sorted rows `y`, at their places; all contiguous, of two axes."""
-    out = np.empty_like(y)
+    out = empty(y.shape, y.dtype)
     rows, n = y.shape
     spread(_back, rows, n * 2.0, g, y, order, out)
     return out

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from npgrad.graph.memory import empty
 from npgrad.kernels._arrays import Array, usable
 from npgrad.kernels._compile import njit
 from npgrad.kernels._threads import spread
@@ -224,7 +225,7 @@ def take_along(x: Array, index: Array, axis: int) -> Array:
         return np.take_along_axis(x, index, axis)
     a, m, b = _three(index.shape, axis)
     x = np.ascontiguousarray(x)
-    out = np.empty(index.shape, x.dtype)
+    out = empty(index.shape, x.dtype)
     if b == 1:
         spread(_pick_last, a, m * 1.0, index.reshape(a, m), x.reshape(a, -1), out.reshape(a, m))
     else:
@@ -244,7 +245,7 @@ def check_and_take_along(x: Array, index: Array, axis: int) -> tuple[Array, Arra
     if index.size and _checks_itself(index, x.shape, axis, x):
         a, m, _ = _three(index.shape, axis)
         given, rows = np.ascontiguousarray(index).reshape(a, m), np.ascontiguousarray(x)
-        out, checked = np.empty((a, m), x.dtype), np.empty((a, m), np.uint32)
+        out, checked = empty((a, m), x.dtype), empty((a, m), np.uint32)
         wrong = np.zeros(1, np.bool_)
         arrays = given, rows.reshape(a, -1), out, checked, wrong
         spread(_check_pick_last, a, m * 1.5, *arrays)
@@ -261,7 +262,7 @@ def take_rows(x: Array, index: Array, axis: int) -> Array:
     a, _, b = _three(x.shape, axis)
     if b < 8:  # one number at a time is what np.take is good at
         return np.take(x, index, axis=axis)
-    out = np.empty((*x.shape[:axis], index.size, *x.shape[axis + 1 :]), x.dtype)
+    out = empty((*x.shape[:axis], index.size, *x.shape[axis + 1 :]), x.dtype)
     arrays = np.ascontiguousarray(x).reshape(a, -1, b), out.reshape(a, -1, b)
     spread(_pick_rows, a * index.size, b * 0.3, index, *arrays)
     return out
@@ -285,7 +286,7 @@ def added_along(x: Array | None, shape: Shape, index: Array, g: Array, axis: int
     if _others(shape, axis) != _others(g.shape, axis) or not usable(*arrays, small=512):
         return added_along_reference(x, shape, index, g, axis)
     a, m, b = _three(g.shape, axis)
-    out = np.empty(shape, g.dtype)
+    out = empty(shape, g.dtype)
     if b == 1:
         base = _base(x, g, a, shape[axis])
         to = index.reshape(a, m), _rows(g, a, m), out.reshape(a, -1)
@@ -312,7 +313,7 @@ def check_and_add_along(
     """
     if index.size and index.shape == g.shape and _checks_itself(index, shape, axis, g, x):
         a, m, _ = _three(g.shape, axis)
-        out, checked = np.empty(shape, g.dtype), np.empty(index.shape, np.uint32)
+        out, checked = empty(shape, g.dtype), empty(index.shape, np.uint32)
         base, wrong = _base(x, g, a, shape[axis]), np.zeros(1, np.bool_)
         to = out.reshape(a, -1), checked.reshape(a, m), wrong
         cost = m * 1.5 + shape[axis] * 0.3
@@ -332,7 +333,7 @@ def added_rows(x: Array | None, shape: Shape, index: Array, g: Array, axis: int)
     if not usable(*arrays, small=512):
         return added_rows_reference(x, shape, index, g, axis)
     a, m, b = _three(g.shape, axis)
-    out = np.empty(shape, g.dtype)
+    out = empty(shape, g.dtype)
     if a == 1:
         sum_rows(_rows(g, m, b), index, out.reshape(-1, b), _base(x, g, shape[axis], b))
     elif b == 1:
