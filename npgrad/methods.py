@@ -21,8 +21,7 @@ from .graph.op import Op
 from .graph.record import call, decided
 from .graph.regions import ALL, fill, getitem, setitem
 from .graph.views import view_of
-from .rules.reinterpret import view_as
-from .rules.shape import reshape_rows
+from .primitives import reshape_rows
 
 _frame = sys._getframe
 
@@ -251,6 +250,8 @@ def _view(self: GradArray, dtype: Any = None, type: Any = None) -> Any:
         )
     if dtype is None or np.dtype(dtype) == self.dtype:
         return getitem(self, ALL, _frame(1))
+    from .rules.reinterpret import view_as
+
     return view_as(self, np.dtype(dtype))
 
 
@@ -363,7 +364,7 @@ def _flat_set(self: GradArray, value: Any) -> None:
 
 
 def install() -> None:
-    """Put everything on the class; the rules are there by now."""
+    """Put everything on the class; the rules are loaded by the first call of a method."""
     operators.install()
     cls: Any = GradArray
     for name in SAME:

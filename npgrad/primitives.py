@@ -63,3 +63,9 @@ def primitive(function: F) -> F:
     dispatch.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
     dispatch._implementation = function  # type: ignore[attr-defined]
     return dispatch  # type: ignore[return-value]
+
+
+@primitive
+def reshape_rows(a: Any, target: tuple[int, ...], copy: bool | None = None) -> Any:
+    """``np.reshape`` in order "C"; here, because a method calls it without loading the rules."""
+    return np.reshape(a, target) if copy is None else np.reshape(a, target, copy=copy)

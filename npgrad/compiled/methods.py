@@ -11,7 +11,8 @@ import gc
 from collections.abc import Callable
 from typing import Any
 
-from npgrad import table
+from npgrad import rules  # noqa: F401 -- fills the table, `ufunc_methods` too
+from npgrad.table import lookup, ufunc_methods
 
 OWNERS: dict[Any, Any] = {}  # ufunc -> the function of Numba's that it belongs to
 
@@ -48,11 +49,11 @@ def install(call: Callable[..., Any]) -> None:
         @functools.wraps(usual)
         def run(ufunc: Any, *args: Any, **kwargs: Any) -> Any:
             if ufunc not in OWNERS:
-                table.lookup(ufunc)  # decides a function of Numba's when it is first met
+                lookup(ufunc)  # decides a function of Numba's when it is first met
             owner = OWNERS.get(ufunc)
             return usual(ufunc if owner is None else _Folded(owner, call), *args, **kwargs)
 
         return run
 
     for name in ("reduce", "accumulate", "reduceat", "outer"):
-        table.ufunc_methods[name] = met(table.ufunc_methods[name])
+        ufunc_methods[name] = met(ufunc_methods[name])

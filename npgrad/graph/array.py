@@ -26,7 +26,7 @@ from .node import Leaf, Node, alive, next_id, recorded_at
 _new: Any = object.__new__
 _OF_DIGITS = frozenset({"mpmath"})  # takes a float's digits, and makes NaN of one that refuses them
 
-# What Numba is told of a recorded array; `npgrad.compiled` fills it in.
+# What Numba is told of a recorded array; `npgrad.compiled` fills it in, loaded when Numba asks.
 numba_type: Callable[[Any], Any] | None = None
 
 
@@ -345,7 +345,8 @@ class GradArray:
     @property
     def _numba_type_(self) -> Any:  # Numba asks for it before it compiles for an argument
         if numba_type is None:
-            raise GradientLost(lost(self, "a function compiled by Numba"))
+            importlib.import_module("npgrad.compiled")
+        assert numba_type is not None
         return numba_type(self)
 
     def _sympy_(self) -> Any:  # SymPy asks for it; it would take x.item() of x without end

@@ -200,6 +200,7 @@ def _ufunc_method(
     ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any], frame: Any
 ) -> Any:
     """``np.add.reduce``, ``.accumulate``, ``.reduceat``, ``.outer``, ``.at``."""
+    table.lookup(ufunc)  # loads what knows the methods, of Numba's functions too
     body = table.ufunc_methods.get(method)
     if body is None:
         raise NoDerivative(f"npgrad: {table.function_name(ufunc)}.{method} is not recorded")

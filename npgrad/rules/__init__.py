@@ -1,4 +1,4 @@
-"""The rules: importing this package fills the table, chapter by chapter.
+"""The rules: importing this package fills the table, chapter by chapter; the table does it on use.
 
 A chapter imports the table, the primitives and NumPy, nothing else; SciPy's ufuncs are decided by
 ``special`` when one of them first turns up.
@@ -44,6 +44,7 @@ from npgrad.rules import (
     statistics,
     ufunc_methods,
 )
+from npgrad.table import whole
 
 __all__ = [
     "calculus",
@@ -85,3 +86,5 @@ __all__ = [
     "statistics",
     "ufunc_methods",
 ]
+
+whole()

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from npgrad.primitives import primitive
+from npgrad.primitives import primitive, reshape_rows
 from npgrad.rules.indexing import (
     Axes,
     as_array,
@@ -41,12 +41,6 @@ def with_batch(g: Array, ndim: int, shape: Shape) -> Array:
 # Other orders than "C" are transposes round a reshape in order "C": copies and views fall as
 # NumPy's do, and batch axes stay in front. `target` is NumPy's ``shape``, a name that means the
 # argument's own shape in a rule.
-@primitive
-def reshape_rows(a: Array, target: Shape, copy: bool | None = None) -> Array:
-    """``np.reshape`` in order "C"."""
-    return np.reshape(a, target) if copy is None else np.reshape(a, target, copy=copy)
-
-
 @primitive
 def ravel_rows(a: Array) -> Array:
     """``np.ravel`` in order "C": unlike a reshape, it copies what is not contiguous."""

@@ -44,6 +44,7 @@ from .words import (
     refused,
     reverse,
     ufunc_methods,
+    whole,
     with_recorded,
     writes,
 )
@@ -69,6 +70,7 @@ __all__ = [
     "rule_parameters",
     "same",
     "ufunc_methods",
+    "whole",
     "with_recorded",
     "writes",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 from .rule import Function, Rule, Rules
 
 _TABLE: dict[Any, Rule] = {}
+_SEEN: dict[Any, Rule] = {}  # what `lookup` sees: `_TABLE`, once the rules are there and whole
 _late: list[Callable[[Any], bool]] = []  # loaders asked about a function that nobody decided yet
 
 
@@ -31,14 +33,31 @@ def _decide(rule: Rule) -> Rule:
     return rule
 
 
+def whole() -> None:
+    """Say that the rules are all there: no thread meets one before its last option was set."""
+    global _SEEN
+    _SEEN = _TABLE
+
+
+def _fill() -> None:
+    """Load the rules: not with `import npgrad`, whose time they would double."""
+    importlib.import_module("npgrad.rules")
+
+
 def lookup(fun: Any) -> Rule | None:
     """The decision for `fun`, or None."""
-    rule = _TABLE.get(fun)
-    if rule is None:
+    rule = _SEEN.get(fun)
+    return _search(fun) if rule is None else rule
+
+
+def _search(fun: Any) -> Rule | None:
+    """`lookup` of a function that was not met before."""
+    _fill()
+    if fun not in _TABLE:
         for loader in _late:
             if loader(fun) and fun in _TABLE:  # it may have decided others, and not this one
-                return _TABLE[fun]
-    return rule
+                break
+    return _TABLE.get(fun)
 
 
 def on_missing(loader: Callable[[Any], bool]) -> Callable[[Any], bool]:
@@ -49,6 +68,7 @@ def on_missing(loader: Callable[[Any], bool]) -> Callable[[Any], bool]:
 
 def all_rules() -> Iterator[Rule]:
     """Every decision, in the order of declaration."""
+    _fill()
     return iter(_TABLE.values())
 
 

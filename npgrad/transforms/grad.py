@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib
 import types
 from collections.abc import Callable
 from typing import Any
@@ -343,7 +344,8 @@ class Held:
         )
 
 
-# Set by `npgrad.wrap` when it is loaded: (f, wrap?) -> f with its array makers recording.
+# Set by `npgrad.wrapping`, which the first function loads: (f, wrap?) -> f with its array makers
+# recording.
 preparer: Callable[[Function, bool], Function] | None = None
 
 
@@ -351,4 +353,6 @@ def prepare(f: Function, wrap: bool) -> Function:
     """`f`, checked, and wrapped if asked to."""
     if not callable(f):
         raise TypeError(f"npgrad: a function is needed, not {type(f).__name__}")
+    if preparer is None and wrap:
+        importlib.import_module("npgrad.wrapping")
     return f if preparer is None else preparer(f, wrap)

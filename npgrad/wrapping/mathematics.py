@@ -41,7 +41,7 @@ def _recording(module: types.ModuleType) -> types.ModuleType:
         "gamma": _special("gamma"), "lgamma": _special("gammaln"), "erf": _special("erf"),
         "erfc": _special("erfc"), "sumprod": np.dot, "isclose": np.isclose,
         "polar": _polar, "rect": _rect, "modf": np.modf, "frexp": _frexp,
-        **_of_python(),
+        **{name: _of_python(name) for name in ("nextafter", "remainder", "ulp", "fma")},
     }  # fmt: skip
     for name, function in special.items():
         if hasattr(module, name):
@@ -55,8 +55,18 @@ def _recording(module: types.ModuleType) -> types.ModuleType:
     return made
 
 
-def _of_python() -> dict[str, Any]:
-    """What NumPy has no function for, or another one: Python's own, with rules."""
+def _of_python(name: str) -> Maker:
+    """What NumPy has no function for, or another one: Python's own, with a rule."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return _ruled()[name](*args, **kwargs)
+
+    return call
+
+
+@functools.cache
+def _ruled() -> dict[str, Any]:
+    """Python's functions with their rules, made on use: to read their signatures takes 4 ms."""
     made = {
         "nextafter": primitive(math.nextafter).defvjp(lambda *_, **steps: lambda g: g, None),
         "remainder": primitive(math.remainder),

@@ -110,6 +110,14 @@ _chapters: set[str] = set()
 
 # Called when modules were imported since: `npgrad.compiled` tells Numba what stands for what.
 LISTENERS: list[Callable[[], None]] = []
+# What makes a stand-in for an object of a package that is not looked into, such as Numba's.
+MET: list[Callable[[Any], Any]] = []
+
+
+def _meet_numba() -> None:
+    """Load `npgrad.compiled`, which fills in both lists, once there is something to compile."""
+    if not MET and "numba" in sys.modules:
+        importlib.import_module("npgrad.compiled")
 
 
 def _meet_masked() -> None:
@@ -121,6 +129,7 @@ def _meet_masked() -> None:
 def meet_scipy() -> None:
     """Stand-ins for the chapters of SciPy, and for ``numpy.ma``, that were imported since."""
     _meet_masked()
+    _meet_numba()
     for listener in LISTENERS:
         listener()
     for chapter in _CHAPTERS:
@@ -165,10 +174,6 @@ def with_rule(value: Any) -> tuple[Any, Any] | None:
     return None if new is None else (function, new)
 
 
-# What makes a stand-in for an object of a package that is not looked into, such as Numba's.
-MET: list[Callable[[Any], Any]] = []
-
-
 def replacement(value: Any) -> Any:
     """What stands for `value` in wrapped code, or None."""
     for known in (REGISTERED, _numpy(), _scipy):
@@ -180,6 +185,7 @@ def replacement(value: Any) -> Any:
         new = replacement(value.func)
         return None if new is None else functools.partial(new, *value.args, **value.keywords)
     if kind.__module__ in ("numba.np.ufunc.gufunc", "numba.core.registry"):
+        _meet_numba()
         return next((made for make in MET if (made := make(value)) is not None), None)
     if kind is functools._lru_cache_wrapper:
         return Uncached(value)

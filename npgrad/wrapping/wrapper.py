@@ -148,5 +148,5 @@ def prepare(f: Callable[..., Any], wanted: bool) -> Callable[..., Any]:
 
 
 wrap = _Wrap()
-_grad.preparer = prepare
 install()
+_grad.preparer = prepare
