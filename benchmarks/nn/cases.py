@@ -21,6 +21,9 @@ class Case:
     theirs: Callable[..., Any]  # (torch, torch.nn.functional, *tensors)
     arrays: Callable[[np.random.Generator], tuple[np.ndarray, ...]]
     constants: Callable[[np.random.Generator], tuple[np.ndarray, ...]] = lambda rng: ()
+    # The cotangent itself is the gradient of an argument: npgrad and torch's backward() copy it,
+    # torch.autograd.grad hands it on.
+    handed_on: bool = False
 
 
 def normal(*shapes: tuple[int, ...]) -> Callable[[np.random.Generator], tuple[np.ndarray, ...]]:
@@ -138,6 +141,7 @@ def indices() -> Iterator[Case]:
             lambda torch, F, x, s, i: torch.index_add(x, 0, i, s),
             normal((n, width), (m, width)),
             lambda rng, make=make: (make(rng, m, n),),
+            handed_on=True,
         )
         yield Case(
             f"gather {kind}",
@@ -154,6 +158,7 @@ def indices() -> Iterator[Case]:
             lambda torch, F, x, s, i: torch.scatter_add(x, 1, i, s),
             normal((2000, 1000), (2000, 1000)),
             lambda rng, make=make: (make(rng, 2_000_000, 1000).reshape(2000, 1000),),
+            handed_on=True,
         )
 
 

@@ -2,12 +2,15 @@
 
 A request is ``case mode seconds``; the answer a JSON list with one ``[wall, processor]`` a run, in
 nanoseconds; processor time is that of all threads. Modes are
-``backward`` (that alone, of one recording), ``both`` (a new recording and its backward) and
-``memory`` (bytes that the resident set rose by, at most, during one of both).
+``backward`` (that alone, of one recording), ``both`` (a new recording and its backward), the same
+two with ``, copied`` (torch's ``backward()``, into ``.grad``) and ``memory`` (bytes that the
+resident set rose by, at most, during one of both, freed memory having been given back before).
 """
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import json
 import sys
 import time
@@ -20,9 +23,11 @@ import numpy as np
 
 from benchmarks.nn.cases import CASES, Case
 
+Runs = dict[str, Callable[[], Any]]
 
-def ours(case: Case) -> tuple[Callable[[], Any], Callable[[], Any]]:
-    """The two things to time, in npgrad."""
+
+def ours(case: Case) -> Runs:
+    """What is timed, by mode, in npgrad."""
     import npgrad
 
     rng = np.random.default_rng(zlib.crc32(case.name.encode()))
@@ -35,11 +40,14 @@ def ours(case: Case) -> tuple[Callable[[], Any], Callable[[], Any]]:
 
     out = f()
     g = rng.normal(size=out.shape).astype(out.dtype)
-    return lambda: out.backward(g, retain_graph=True), lambda: f().backward(g)
+    return {
+        "backward": lambda: out.backward(g, retain_graph=True),
+        "both": lambda: f().backward(g),
+    }
 
 
-def theirs(case: Case) -> tuple[Callable[[], Any], Callable[[], Any]]:
-    """The two things to time, in torch."""
+def theirs(case: Case) -> Runs:
+    """What is timed, by mode, in torch."""
     import torch
     from torch.nn import functional
 
@@ -52,10 +60,18 @@ def theirs(case: Case) -> tuple[Callable[[], Any], Callable[[], Any]]:
 
     out = f()
     g = torch.from_numpy(rng.normal(size=tuple(out.shape)).astype("f4"))
-    return (
-        lambda: torch.autograd.grad(out, tensors, g, retain_graph=True),
-        lambda: torch.autograd.grad(f(), tensors, g),
-    )
+
+    def copied(out: Any, retain: bool = False) -> Any:
+        for tensor in tensors:
+            tensor.grad = None
+        out.backward(g, retain_graph=retain)
+
+    return {
+        "backward": lambda: torch.autograd.grad(out, tensors, g, retain_graph=True),
+        "both": lambda: torch.autograd.grad(f(), tensors, g),
+        "backward, copied": lambda: copied(out, True),
+        "both, copied": lambda: copied(f()),
+    }
 
 
 def resident(line: str) -> int:
@@ -71,6 +87,8 @@ def peak(run: Callable[[], Any]) -> int:
     clear = Path("/proc/self/clear_refs")
     if not clear.exists():
         return 0
+    with contextlib.suppress(AttributeError):  # not glibc
+        ctypes.CDLL(None).malloc_trim(0)
     clear.write_text("5")
     before = resident("VmRSS")
     run()
@@ -79,24 +97,32 @@ def peak(run: Callable[[], Any]) -> int:
 
 def main() -> None:
     make = ours if sys.argv[1] == "npgrad" else theirs
-    name, backward, both = "", None, None
+    name = ""
+    runs: Runs = {}
     for request in sys.stdin:
         case, mode, seconds = json.loads(request)
         if case != name:
-            backward = both = None  # the old arrays go before the new ones come
-            name = case
-            backward, both = make(CASES[case])
-            backward()
-            both()
-        run = backward if mode == "backward" else both
-        assert run is not None
-        answer: list[Any] = [peak(run)] if mode == "memory" else []
-        end = time.perf_counter() + seconds
-        while mode != "memory" and (len(answer) < 3 or time.perf_counter() < end):
-            start, busy = time.perf_counter_ns(), time.process_time_ns()
-            run()
-            answer.append([time.perf_counter_ns() - start, time.process_time_ns() - busy])
+            runs = {}  # the old arrays go before the new ones come
+            name, runs = case, make(CASES[case])
+            runs["backward"]()
+            runs["both"]()
+        if mode == "memory":
+            answer: list[Any] = [peak(runs["both"])]
+            runs["both"]()  # what was given back comes again
+        else:
+            answer = timed(runs[mode], seconds)
         print(json.dumps(answer), flush=True)
+
+
+def timed(run: Callable[[], Any], seconds: float) -> list[tuple[int, int]]:
+    """Wall and processor time of runs for so long, but three at least."""
+    times: list[tuple[int, int]] = []
+    end = time.perf_counter() + seconds
+    while len(times) < 3 or time.perf_counter() < end:
+        start, busy = time.perf_counter_ns(), time.process_time_ns()
+        run()
+        times.append((time.perf_counter_ns() - start, time.process_time_ns() - busy))
+    return times
 
 
 if __name__ == "__main__":

@@ -52,6 +52,7 @@ COPIED_BYTES = 16 * 1024  # plain operands up to this size are copied, larger on
 WHOLE_BYTES = 1 << 20  # fingerprints read everything up to this size
 FEW = 8192  # entries up to which a buffer is cheaper to fill than a view to make
 SERIAL = 10_000  # entries up to which OpenBLAS computes a dot product in one thread
+MUCH_TO_COPY = 2 << 20  # bytes from which a copy is worth several threads
 SMALL_BYTES = 4096  # regions up to this size are copied out of a written buffer
 
 
@@ -308,13 +309,21 @@ def _add_at(buffer: Array, index: Index, value: Array) -> None:
     library(buffer).add.at(buffer, index, value)
 
 
-scatter: Any = _add_at  # replaced by the accelerated one when the rules are loaded
+def _copied(value: Array) -> Array:
+    return value.copy()
+
+
+# Replaced by the accelerated ones when the rules are loaded.
+scatter: Any = _add_at
+copied: Any = _copied
 
 
 def snapshot_any(value: Array) -> Array:
     """A copy of an array; a scalar as it is."""
     if is_scalar(value):
         return value
+    if type(value) is NDARRAY:
+        return value.copy() if value.nbytes < MUCH_TO_COPY else copied(value)
     with where_it_lives(value) if on_device(value) else _HERE:
         return value.copy()
 

@@ -7,7 +7,11 @@ import platform
 import subprocess
 import sys
 
+import numpy as np
 import pytest
+
+import npgrad
+from npgrad.graph import backend
 
 # Faults of the pages of a block that is filled, freed and taken again, by itself and under others.
 PROGRAM = """
@@ -58,3 +62,27 @@ def test_what_is_kept_can_be_limited() -> None:
 @glibc
 def test_the_c_library_is_left_alone_on_request() -> None:
     assert min(again("0")[1:]) > 25
+
+
+@pytest.mark.parametrize("dtype", ["f4", "c16", "i1"])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_large_gradient_is_a_copy_by_all_threads(
+    dtype: str, threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("npgrad.kernels._threads._count", threads)
+    rng = np.random.default_rng(3)
+    whole = rng.integers(-100, 100, (1001, 4096)).astype(dtype)
+    for array in (whole, whole.T, whole[::-1, 1:], np.broadcast_to(whole[0], whole.shape)):
+        copy = backend.snapshot_any(array)
+        assert np.array_equal(copy, array)
+        assert not np.shares_memory(copy, whole)
+        assert copy.flags.c_contiguous and copy.flags.owndata
+
+
+def test_a_large_cotangent_never_becomes_the_gradient_itself() -> None:
+    g = np.ones((600, 1000))
+    x = npgrad.array(np.zeros_like(g))
+    out = npgrad.nn.index_add(x, 0, [0], np.ones((1, 1000)))
+    gradient = out.backward(g)[x]
+    g[:] = 7
+    assert (gradient == 1).all()
