@@ -7,7 +7,6 @@ to spread and push.
 from __future__ import annotations
 
 import inspect
-from functools import partial
 from typing import Any
 
 from ..errors import NoDerivative
@@ -99,7 +98,8 @@ class General(Op):
         )
         if self.sequence < 0:
             self.quick = self.backs
-            self.pull = partial(self._first_pull, where)
+            self.sources = [rule.vjps.get(name) for name in self.order], where
+            self.pull = self._first_pull
         self.lone = self.sequence < 0 and self.arrays == (0,)  # of one array
         self.pair: General | None = None  # what a call with two arrays and nothing else records
         if rule.pair is not None:
@@ -119,8 +119,8 @@ class General(Op):
         )
         self.slot_at = tuple(STRICT if i in self.strict else s for i, s in enumerate(self.slot_at))
 
-    def _first_pull(self, places: dict[str, int], *given: Any) -> bool:
-        rules = [self.rule.vjps.get(name) for name in self.order]
+    def _first_pull(self, *given: Any) -> bool:
+        rules, places = self.sources
         self.pull = general_pull(rules, places, self.width, verify)
         return self.pull(*given)  # type: ignore[no-any-return]
 

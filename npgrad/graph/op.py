@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 from ..errors import OperandMutated
@@ -65,6 +64,7 @@ class Op(ABC):
     pointwise = False  # elementwise: on a device it is put off, and its rules are
     quick: tuple[Pull | None, ...] | None = None  # rules that the everyday sweep calls itself
     pull: Any = None  # the everyday sweep of small arrays, see `small`
+    sources: Any = ()  # what `pull` is written from: the rules of the parents, what is kept where
     reuse: tuple[Any, int] | None = None
     both: Callable[[Any, tuple[Any, ...]], tuple[Pull, ...] | None] | None = None
     overwrites = False
@@ -185,11 +185,12 @@ class Variant(Op):
             self.both = _together(rule.both, where)
         self.overwrites = self.reuse is not None or self.both is not None
         self.quick = self.backs
-        self.pull = partial(self._first_pull, functions, where)
+        self.sources = functions, where
+        self.pull = self._first_pull
         self.guarded = _Guarded(self)
 
-    def _first_pull(self, rules: Any, places: dict[str, int], *given: Any) -> bool:
-        self.pull = elementwise_pull(rules, places)
+    def _first_pull(self, *given: Any) -> bool:
+        self.pull = elementwise_pull(*self.sources)
         return self.pull(*given)  # type: ignore[no-any-return]
 
     def pack(self, values: Sequence[Any], result: Any) -> tuple[Any, ...]:

@@ -62,15 +62,15 @@ def _indented(text: str) -> str:
     return "".join(f"    {line}\n" for line in text.strip("\n").splitlines())
 
 
-def _called(i: int, rule: Any, places: dict[str, int]) -> str:
-    """The text of a call of `rule`, that of the parent ``p{i}``."""
+def called(rule: Any, places: dict[str, int], word: str, g: str, kept: str, parent: str) -> str:
+    """The text of a call of `rule`, known as `word`; the others are texts of what it may name."""
     if rule is same:
-        return "g"
+        return g
     words = [
-        f"p{i}.{name}" if name in ("shape", "dtype") else f"kept[{places[name]}]"
+        f"{parent}.{name}" if name in ("shape", "dtype") else f"{kept}[{places[name]}]"
         for name in rule_parameters(rule)
     ]
-    return f"rule{i}({', '.join(['g', *words])})"
+    return f"{word}({', '.join([g, *words])})"
 
 
 def _made(text: str, rules: Sequence[Any], **names: Any) -> Pull:
@@ -88,7 +88,12 @@ def elementwise_pull(rules: Sequence[Any], places: dict[str, int]) -> Pull:
     text += f"    if owned and ({taken}):\n        return False\n"
     text += "    shape = node.shape\n"
     for i, (parent, rule) in enumerate(zip(parents, rules, strict=True)):
-        text += _indented(_ELEMENTWISE.format(parent=parent, rule=_called(i, rule, places)) + _PUT)
+        text += _indented(
+            _ELEMENTWISE.format(
+                parent=parent, rule=called(rule, places, f"rule{i}", "g", "kept", f"p{i}")
+            )
+            + _PUT
+        )
     return _made(text + "    return True\n", rules)
 
 
@@ -99,5 +104,9 @@ def general_pull(rules: Sequence[Any], places: dict[str, int], width: int, verif
     text += f"    if len(kept) > {width}:\n        verify(node, kept)\n"
     for i, (parent, rule) in enumerate(zip(parents, rules, strict=True)):
         if rule is not None:
-            text += _indented(_GENERAL.format(parent=parent, rule=_called(i, rule, places)))
+            text += _indented(
+                _GENERAL.format(
+                    parent=parent, rule=called(rule, places, f"rule{i}", "g", "kept", f"p{i}")
+                )
+            )
     return _made(text + "    return True\n", rules, verify=verify)

@@ -1,0 +1,63 @@
+"""A loss that is called again and again: its sweeps by one function, see `npgrad.graph.whole`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..graph import backend
+from ..graph.node import Node
+from .run import Run
+
+if TYPE_CHECKING:
+    from ..graph.whole import Sweep
+
+FIRST = 64  # calls before a sweep is written out: from then on it has paid for its compilation
+TRUST = 32  # sweeps in vain, two of them for each that went well, before it is given up
+
+
+class Recurring:
+    """The sweeps of one function's recordings."""
+
+    __slots__ = ("calls", "due", "sweep", "trust")
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.due = FIRST
+        self.sweep: Sweep | None = None
+        self.trust = 0
+
+    def gradients(self, run: Run, node: Node, result: Any) -> list[Any] | None:
+        """The gradients of a recording that nobody else sweeps; None where it is another one."""
+        sweep = self.sweep
+        if sweep is None:
+            self.calls += 1
+            if self.calls < self.due:
+                return None
+        if type(result) not in backend.GENERIC:
+            return None
+        leaves = []
+        for argument in run.arguments:
+            if argument.recorded:
+                return None
+            leaves += argument.nodes
+        if sweep is None:
+            from ..graph.whole import written  # not needed by a program of few calls
+
+            self.calls, self.due = 0, self.due * 4
+            self.sweep = sweep = written(node, leaves, run.floor)
+            self.trust = TRUST
+            if sweep is None:
+                return None
+        with backend.quiet():
+            found = sweep(node, node.dtype.type(1), leaves)
+        if found is None:
+            self.trust -= 2
+            if self.trust < 0:
+                self.sweep = None
+            return None
+        if self.trust < TRUST:
+            self.trust += 1
+        arrived = {
+            leaf.id: (leaf, g) for leaf, g in zip(leaves, found, strict=True) if g is not None
+        }
+        return [argument.collect(arrived, False) for argument in run.arguments]
