@@ -76,7 +76,7 @@ def conv2d_reference(x: Array, w: Array, geometry: Geometry) -> Array:
     y = np.zeros((n, groups, filters.shape[1], size[0] * size[1]), np.result_type(x, w))
     for i in range(w.shape[2]):
         for j in range(w.shape[3]):
-            seen = xp[_tap(i, j, size, geometry)].reshape(n, groups, w.shape[1], -1)
+            seen = xp[_tap(i, j, size, geometry)].reshape(n, groups, w.shape[1], size[0] * size[1])
             y += np.matmul(filters[..., i, j], seen)
     return y.reshape(n, len(w), *size)
 
@@ -85,7 +85,7 @@ def conv2d_grad_input_reference(g: Array, w: Array, shape: Shape, geometry: Geom
     """The transpose in x: the cotangent of an x of `shape` from that of the output."""
     n, groups, size = len(g), geometry.groups, g.shape[2:]
     filters = w.reshape(groups, -1, *w.shape[1:])
-    rows = g.reshape(n, groups, -1, size[0] * size[1])
+    rows = g.reshape(n, groups, filters.shape[1], size[0] * size[1])
     blank = np.zeros_like(g, shape=shape, dtype=np.result_type(g, w))
     xp = _padded(blank, geometry)
     for i in range(w.shape[2]):
@@ -98,13 +98,13 @@ def conv2d_grad_input_reference(g: Array, w: Array, shape: Shape, geometry: Geom
 def conv2d_grad_weight_reference(g: Array, x: Array, shape: Shape, geometry: Geometry) -> Array:
     """The transpose in w: the cotangent of a w of `shape` from that of the output."""
     n, groups, size = len(g), geometry.groups, g.shape[2:]
-    rows = g.reshape(n, groups, -1, size[0] * size[1])
+    rows = g.reshape(n, groups, shape[0] // groups, size[0] * size[1])
     xp = _padded(x, geometry)
     extent = (groups, shape[0] // groups, *shape[1:])
     gw = np.zeros_like(g, shape=extent, dtype=np.result_type(g, x))
     for i in range(shape[2]):
         for j in range(shape[3]):
-            seen = xp[_tap(i, j, size, geometry)].reshape(n, groups, shape[1], -1)
+            seen = xp[_tap(i, j, size, geometry)].reshape(n, groups, shape[1], size[0] * size[1])
             gw[..., i, j] = np.sum(np.matmul(rows, np.swapaxes(seen, 2, 3)), axis=0)
     return gw.reshape(shape)
 

@@ -8,6 +8,8 @@ repeated along the row; otherwise each channel is a loop of its own.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from npgrad.graph.memory import empty
@@ -34,7 +36,7 @@ def _by_channel(weight: Array, ndim: int) -> Array:
 
 def _normalised(x: Array, groups: int, eps: float) -> tuple[Array, Array]:
     """``xhat`` in rows of groups, and ``r``."""
-    rows = np.reshape(x, (x.shape[0], groups, -1))
+    rows = np.reshape(x, (x.shape[0], groups, math.prod(x.shape[1:]) // groups))
     centred = rows - np.mean(rows, axis=-1, keepdims=True)
     r = 1 / np.sqrt(np.mean(centred * centred, axis=-1, keepdims=True) + eps)
     return centred * r, r

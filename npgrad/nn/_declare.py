@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from npgrad.errors import NotDifferentiable, ShapeMismatch
+from npgrad.errors import DTypeMismatch, NotDifferentiable, ShapeMismatch
 from npgrad.graph import backend
 from npgrad.graph.array import GradArray
 from npgrad.graph.modes import users
@@ -23,6 +23,7 @@ from npgrad.primitives import primitive
 __all__ = [
     "as_index",
     "axis_of",
+    "check_real",
     "dtype_of",
     "fused",
     "here",
@@ -107,6 +108,15 @@ def prepared(*arrays: Any) -> tuple[list[Any], np.dtype[Any] | None]:
     if dtype == np.float16:
         return [x.astype(np.float32) for x in found], dtype
     return found, None
+
+
+def check_real(name: str, x: Any) -> None:
+    """Refuse complex numbers, of which a function of an order or a variance is another one."""
+    if (dtype := dtype_of(x)).kind == "c":
+        raise DTypeMismatch(
+            f"npgrad.nn.{name} is a function of real numbers, not of {dtype}: apply it to"
+            " np.real(x) and np.imag(x), or say in NumPy's functions what it should be"
+        )
 
 
 def axis_of(x: Any, axis: int, name: str) -> int:

@@ -86,10 +86,9 @@ def geometry_of_cotangent(
 ) -> Geometry:
     """The geometry of the convolution that `g` is a cotangent of; `g` has its output's shape."""
     geometry, size = geometry_of(name, x, w, *options)
-    if len(x) != 4:
-        raise wrong_shape(name, "x", x, "(n, channels, height, width)")
-    if shape_of(g) != (x[0], w[0], *size):
-        raise wrong_shape(name, "g", shape_of(g), f"{(x[0], w[0], *size)}, that of the output")
+    output = (*x[:-3], w[0], *size)
+    if shape_of(g) != output:
+        raise wrong_shape(name, "g", shape_of(g), f"{output}, that of the output")
     return geometry
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from npgrad.kernels import activation_references as formulas
 from npgrad.kernels import activations as kernels
-from npgrad.nn._declare import fused, here, operation, prepared
+from npgrad.nn._declare import check_real, fused, here, operation, prepared
 from npgrad.table import pointwise, reverse
 
 __all__ = [
@@ -130,6 +130,7 @@ _decide(_softplus, _softplus_grad)
 
 def _applied(function: Any, x: Any, *parameters: Any) -> Any:
     """`function` of `x` in a floating dtype, back in float16 where it came from there."""
+    check_real(function.__name__, x)
     (x,), dtype = prepared(x)
     y = function(x, *parameters)
     return y if dtype is None else y.astype(dtype)

@@ -12,6 +12,7 @@ are bilinear and each other's transposes, so derivatives of any order are again 
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -298,11 +299,11 @@ def conv2d_grad_input(
     Parameters
     ----------
     g : array_like
-        (n, out, height, width): the cotangent of the output.
+        (..., out, height, width): the cotangent of the output.
     w : array_like
         The filters.
     shape : tuple of int
-        The shape of the images, (n, channels, height, width).
+        The shape of the images, (..., channels, height, width).
     stride, padding, dilation, groups
         Of the `conv2d`.
 
@@ -321,7 +322,9 @@ def conv2d_grad_input(
     options = stride, padding, dilation, groups
     geometry = geometry_of_cotangent("conv2d_grad_input", g, shape, shape_of(w), options)
     (g, w), dtype = prepared(g, w)
-    gx = _grad_input(g, w, shape, geometry)
+    g = _images(g)
+    gx = _grad_input(g, w, (len(g), *shape[-3:]), geometry)
+    gx = gx if len(shape) == 4 else np.reshape(gx, shape)
     return gx if dtype is None else gx.astype(dtype)
 
 
@@ -339,7 +342,7 @@ def conv2d_grad_weight(
     Parameters
     ----------
     x : array_like
-        The images, (n, channels, height, width).
+        The images, (..., channels, height, width).
     shape : tuple of int
         The shape of the filters.
     g, stride, padding, dilation, groups
@@ -361,7 +364,7 @@ def conv2d_grad_weight(
     options = stride, padding, dilation, groups
     geometry = geometry_of_cotangent("conv2d_grad_weight", g, shape_of(x), shape, options)
     (g, x), dtype = prepared(g, x)
-    gw = _grad_weight(g, x, shape, geometry)
+    gw = _grad_weight(_images(g), _images(x), shape, geometry)
     return gw if dtype is None else gw.astype(dtype)
 
 
@@ -374,16 +377,16 @@ def conv2d_grad_bias(g: Any) -> Any:
     >>> npgrad.nn.conv2d_grad_bias(np.ones((2, 3, 4, 4)))
     array([32., 32., 32.])
     """
-    if len(shape_of(g)) != 4:
-        raise wrong_shape("conv2d_grad_bias", "g", shape_of(g), "(n, out, height, width)")
+    if len(shape_of(g)) < 3:
+        raise wrong_shape("conv2d_grad_bias", "g", shape_of(g), "(..., out, height, width)")
     (g,), dtype = prepared(g)
-    gb = _grad_bias(g)
+    gb = _grad_bias(_images(g))
     return gb if dtype is None else gb.astype(dtype)
 
 
 def _images(x: Any) -> Any:
     """`x` with exactly one axis in front of its channels."""
-    return x if x.ndim == 4 else np.reshape(x, (-1, *x.shape[-3:]))
+    return x if x.ndim == 4 else np.reshape(x, (math.prod(x.shape[:-3]), *x.shape[-3:]))
 
 
 def _finished(y: Any, bias: list[Any], shape: Shape, dtype: Any) -> Any:

@@ -6,6 +6,7 @@ one node whose backward gives all cotangents in one pass over x; `eps` stands in
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,15 @@ from npgrad.kernels import group_norm as group_kernels
 from npgrad.kernels import layer_norm as layer_kernels
 from npgrad.kernels import rms_norm as rms_kernels
 from npgrad.nn import _device
-from npgrad.nn._declare import axis_of, fused, operation, prepared, shape_of, wrong_shape
+from npgrad.nn._declare import (
+    axis_of,
+    check_real,
+    fused,
+    operation,
+    prepared,
+    shape_of,
+    wrong_shape,
+)
 from npgrad.nn._device import routed
 from npgrad.primitives import beside
 from npgrad.table import reverse
@@ -97,7 +106,7 @@ def _by_channel(weight: Any, ndim: int) -> Any:
 
 def _group_push(g: Any, arrays: Any, groups: int, eps: float) -> Any:
     x, weight, _ = arrays
-    rows = (x.shape[0], groups, -1)
+    rows = (x.shape[0], groups, math.prod(x.shape[1:]) // groups)
     xhat, change = _pushed(np.reshape(g[0], rows), np.reshape(x, rows), eps, -1)
     xhat, change = np.reshape(xhat, x.shape), np.reshape(change, x.shape)
     weight, u, v = (_by_channel(w, x.ndim) for w in (weight, g[1], g[2]))
@@ -138,7 +147,8 @@ reverse(
 
 def _filled(name: str, x: Any, weight: Any, bias: Any, wanted: tuple[int, ...], where: str) -> Any:
     """x, weight and bias in one dtype; a missing weight is ones, a missing bias zeros."""
-    dtype = x.dtype if hasattr(x, "dtype") and x.dtype.kind in "fc" else np.float64
+    check_real(name, x)
+    dtype = x.dtype if hasattr(x, "dtype") and x.dtype.kind == "f" else np.float64
     given = [x]
     for what, value, fill in (("weight", weight, 1), ("bias", bias, 0)):
         if value is None:
@@ -268,8 +278,8 @@ def group_norm(x: Any, groups: int, weight: Any = None, bias: Any = None, eps: f
     array([[-1.,  1., -1.,  1.]])
     """
     shape = shape_of(x)
-    if len(shape) < 2 or groups < 1 or shape[1] % groups or not np.prod(shape):
-        wanted = f"(n, channels, ...) with channels divisible by {groups} groups, not empty"
+    if len(shape) < 2 or groups < 1 or shape[1] % groups or 0 in shape[1:]:
+        wanted = f"(n, channels, ...) with channels divisible by {groups} groups, not empty images"
         raise wrong_shape("group_norm", "x", shape, wanted)
     where = f"the channels of x {shape}"
     arrays, dtype = _filled("group_norm", x, weight, bias, (shape[1],), where)

@@ -98,7 +98,7 @@ def _pooled(function: Any, name: str, x: Any, size: Any, stride: Any, padding: A
     stride = size if stride is None else pair_of(stride, name, "stride", 1)
     window = Window(size, stride, pair_of(padding, name, "padding", 0))
     shape = shape_of(x)
-    if len(shape) < 2 or min(kernels.out_size(shape, window)) < 1 or 0 in shape:
+    if len(shape) < 2 or min(kernels.out_size(shape, window)) < 1 or 0 in shape[-2:]:
         wanted = f"(..., height, width) into which a window of {size} fits"
         raise wrong_shape(name, "x", shape, wanted)
     if any(2 * p > k for p, k in zip(window.padding, size, strict=True)):

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 
 import npgrad
 from npgrad import kernels, nn
-from npgrad.errors import OutOfRange, ShapeMismatch
+from npgrad.errors import DTypeMismatch, OutOfRange, ShapeMismatch
 
 W = np.linspace(0.5, 1.5, 6)
 FILTERS = np.random.default_rng(0).normal(size=(2, 3, 2, 2))
@@ -113,6 +114,94 @@ def test_integers_are_computed_in_float64() -> None:
     assert nn.sigmoid(np.array([0, 1])).dtype == np.float64
     assert nn.softmax([0, 0]).tolist() == [0.5, 0.5]
     assert nn.layer_norm(np.array([1, 3]), eps=0.0).tolist() == [-1.0, 1.0]
+
+
+@pytest.mark.parametrize("off", [False, True])
+@pytest.mark.parametrize(
+    "name", [n for n in CALLS if n not in ("batch_norm", "mse_loss", "cross_entropy")]
+)
+def test_a_batch_of_nothing(name: str, off: bool) -> None:
+    """Shapes as for a batch, and no entry of a parameter's gradient but zeros."""
+    empty, call = np.zeros((0, *IMAGE[1:])), CALLS[name]
+    if name in ("gather", "index_add", "scatter_add", "pick"):
+        index = np.zeros(empty.shape, int)
+        call = {
+            "gather": lambda x: nn.gather(x, 3, index),
+            "index_add": lambda x: nn.index_add(x, 1, [1], x[:, :1]),
+            "scatter_add": lambda x: nn.scatter_add(x, 2, index, x),
+            "pick": lambda x: nn.pick(index == 0, x, 0.0),
+        }[name]
+    with kernels.disabled() if off else contextlib.nullcontext():
+        out, pull = npgrad.vjp(call, empty)
+        assert pull(np.ones_like(out))[0].shape == empty.shape
+        assert np.shape(npgrad.jvp(call, (empty,), (empty,))[1]) == np.shape(out)
+        assert np.shape(out) == (0, *np.shape(CALLS[name](images()))[1:])
+
+
+def test_the_filters_of_a_batch_of_nothing_have_gradients_of_zeros() -> None:
+    x, w, b = np.zeros((0, *IMAGE[1:])), FILTERS, np.ones(2)
+    out, pull = npgrad.vjp(lambda w, b: nn.conv2d(x, w, b, 2, "same"), w, b)
+    assert out.shape == (0, 2, 2, 3)
+    for g, of in zip(pull(out), (w, b), strict=True):
+        np.testing.assert_array_equal(g, np.zeros_like(of))
+    with pytest.raises(ShapeMismatch, match="batch_norm: x has shape"):
+        nn.batch_norm(x)
+    with pytest.raises(ShapeMismatch, match="not empty"):
+        nn.group_norm(np.zeros((2, 4, 0)), 2)
+
+
+REAL = (
+    "relu",
+    "leaky_relu",
+    "sigmoid",
+    "silu",
+    "swish",
+    "gelu",
+    "gelu_erf",
+    "erf",
+    "softplus",
+    "layer_norm",
+    "rms_norm",
+    "group_norm",
+    "batch_norm",
+)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_complex_numbers_are_right_or_refused(name: str) -> None:
+    rng = np.random.default_rng(7)
+    x, t = (images() + 1j * rng.normal(size=IMAGE) for _ in range(2))
+    call = CALLS[name]
+    if name in REAL:
+        with pytest.raises(DTypeMismatch, match="real numbers"):
+            call(x)
+        with pytest.raises(DTypeMismatch, match="real numbers"):
+            npgrad.vjp(call, x)
+        return
+    out, pull = npgrad.vjp(call, x)
+    g = rng.normal(size=np.shape(out)) + 1j * rng.normal(size=np.shape(out))
+    h = 1e-6
+    moved = (call(x + h * t) - call(x - h * t)) / (2 * h)
+    np.testing.assert_allclose(npgrad.jvp(call, (x,), (t,))[1], moved, rtol=1e-5, atol=1e-7)
+    along = np.sum(np.conj(g) * moved).real
+    np.testing.assert_allclose(np.sum(np.conj(pull(g)[0]) * t).real, along, rtol=1e-6)
+
+
+@pytest.mark.parametrize("lead", [(), (2,), (2, 1, 3)])
+def test_gradients_of_convolutions_take_any_leading_shape(lead: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(8)
+    x = rng.normal(size=(*lead, *IMAGE[1:]))
+    call: Callable[..., Any] = lambda x, w, b: nn.conv2d(x, w, b, (2, 1), 1)
+    out, pull = npgrad.vjp(call, x, FILTERS, np.ones(2))
+    g = rng.normal(size=out.shape)
+    own = (
+        nn.conv2d_grad_input(g, FILTERS, x.shape, (2, 1), 1),
+        nn.conv2d_grad_weight(g, x, FILTERS.shape, (2, 1), 1),
+        nn.conv2d_grad_bias(g),
+    )
+    for a, b in zip(own, pull(g), strict=True):
+        assert a.shape == b.shape
+        np.testing.assert_allclose(a, b, rtol=1e-12)
 
 
 def test_inputs_are_not_written_to() -> None:
