@@ -94,7 +94,7 @@ def ive_slope(v: Any, z: Any) -> Any:
 
 
 def ive_tangent(g: Any, x1: Any, x2: Any, y: Any) -> Any:
-    """Not holomorphic: -|Re z| moves with the real part of the tangent."""
+    """By 10.29.1; not holomorphic: -|Re z| moves with the real part of the tangent."""
     return ive_slope(x1, x2) * g - np.sign(np.real(x2)) * y * np.real(g)
 
 
@@ -128,7 +128,7 @@ def imaginary_scale(name: str) -> tuple[Slope, Slope]:
     return cotangent, tangent
 
 
-for name in ("jve", "yve"):
+for name in ("jve", "yve"):  # 10.6.1
     pull, push = imaginary_scale(name)
     smooth(name, None, pull, forward=(None, push), holomorphic=False)
 

@@ -187,7 +187,7 @@ smooth("pdtri", None, lambda g, x1, y: -g / gamma_density(x1 + 1, y))
 
 
 def gdtr_slope(b: Any, moved: Any, held: Any) -> Any:
-    """Of P(b, a x) by a or x: P stays where it is when the other one is 0 or infinite."""
+    """Of P(b, a x) by a or x, 8.8.13: P stays where it is when the other is 0 or infinite."""
     none = (held == 0) | np.isinf(held)
     return np.where(none, 0, held * gamma_density(b, moved * np.where(none, 1, held)))
 
@@ -199,7 +199,7 @@ smooth(
     lambda g, x1, x2, x3: g * gdtr_slope(x2, x3, x1),
 )
 smooth(
-    "gdtrc",
+    "gdtrc",  # one minus that: 8.2.5
     lambda g, x1, x2, x3: -g * gdtr_slope(x2, x1, x3),
     lambda g, x1, x2, x3: -g * gamma_shape(x2, x1 * x3),
     lambda g, x1, x2, x3: -g * gdtr_slope(x2, x3, x1),
@@ -314,7 +314,7 @@ def f_shifted(x: Any, m: Any, n: Any, nc: Any) -> Any:
 
 
 def f_noncentral_x(g: Any, x1: Any, x2: Any, x3: Any, x4: Any, y: Any) -> Any:
-    """Each term is x^(a-1) (1 + mx/n)^(-a-b) with a = m/2 + j; sum of j p_j is (nc/2) p_(j-1)."""
+    """Chapter 30: each term is x^(a-1) (1 + mx/n)^(-a-b), a = m/2 + j; j p_j is (nc/2) p_(j-1)."""
     a, b = 0.5 * x2, 0.5 * x3
     rest = x3 / (x3 + x2 * x1)  # 1 - mx / (n + mx)
     raised = 0.5 * x4 * rest * f_shifted(x1, x2, x3, x4)
@@ -353,7 +353,7 @@ def t_noncentral(t: Any, v: Any, nc: Any) -> Any:
 
 
 def t_noncentral_t(g: Any, x1: Any, x2: Any, x3: Any, y: Any) -> Any:
-    """That relation differentiated; singular, though removably, at t = 0."""
+    """That relation of chapter 31 differentiated; singular, though removably, at t = 0."""
     wide, scale = t_widened(x1, x2)
     return g * (x2 * (scale * t_noncentral(wide, x2 + 2, x3) - y) - y) / x1
 
@@ -367,7 +367,7 @@ ROOT_TWO_PI = math.sqrt(2 * math.pi)
 
 
 def quantile_slope(p: Any) -> Any:
-    """The derivative of ndtri."""
+    """The derivative of ndtri: one over the density, 7.20.1."""
     return ROOT_TWO_PI * np.exp(0.5 * np.square(sp.ndtri(p)))
 
 
@@ -463,7 +463,10 @@ smooth("smirnovi", None, lambda g, x1, y: g / fallen(smirnov_derivative(x1, y, 1
 
 # ----------------------------------------------------------------------------------- Tukey's lambda
 def tukey_density(value: Any, shape: Any) -> Any:
-    """dF/dx from x = (F^l - (1-F)^l) / l, Tukey's; l = 0 is logistic; 0 off the support."""
+    """dF/dx from x = (F^l - (1-F)^l) / l, Tukey's; l = 0 is logistic; 0 off the support.
+
+    C. Hastings, F. Mosteller, J. W. Tukey and C. P. Winsor (1947), Ann. Math. Statist. 18, 413.
+    """
     inside = (value > 0) & (value < 1)
     value = np.where(inside, value, 0.5)
     return np.where(inside, 1 / (np.power(value, shape - 1) + np.power(1 - value, shape - 1)), 0)

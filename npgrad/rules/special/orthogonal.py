@@ -35,23 +35,23 @@ def chebyu(g: Any, x1: Any, x2: Any) -> Any:
 
 
 def chebyc(g: Any, x1: Any, x2: Any) -> Any:
-    """C_n(x) = 2 T_n(x/2)."""
+    """C_n(x) = 2 T_n(x/2), 18.1(iii)."""
     return g * (x1 * sp.eval_chebys(lower(x1)[0], x2))
 
 
 def chebys(g: Any, x1: Any, x2: Any) -> Any:
-    """S_n(x) = U_n(x/2)."""
+    """S_n(x) = U_n(x/2), 18.1(iii)."""
     n, factor = lower(x1)
     return g * (factor * sp.eval_gegenbauer(n, 2, 0.5 * x2))
 
 
 def sh_chebyt(g: Any, x1: Any, x2: Any) -> Any:
-    """T*_n(x) = T_n(2x - 1)."""
+    """T*_n(x) = T_n(2x - 1), 18.7.7."""
     return g * (2 * x1 * sp.eval_chebyu(lower(x1)[0], 2 * x2 - 1))
 
 
 def sh_chebyu(g: Any, x1: Any, x2: Any) -> Any:
-    """U*_n(x) = U_n(2x - 1)."""
+    """U*_n(x) = U_n(2x - 1), 18.7.8."""
     n, factor = lower(x1)
     return g * (4 * factor * sp.eval_gegenbauer(n, 2, 2 * x2 - 1))
 
@@ -82,7 +82,7 @@ def legendre(g: Any, x1: Any, x2: Any) -> Any:
 
 
 def sh_legendre(g: Any, x1: Any, x2: Any) -> Any:
-    """P*_n(x) = P_n(2x - 1)."""
+    """P*_n(x) = P_n(2x - 1), 18.7.10."""
     n, factor = lower(x1)
     return g * (factor * (x1 + 1) * sp.eval_jacobi(n, 1, 1, 2 * x2 - 1))
 
@@ -212,6 +212,7 @@ for family, value, curve in (
     ("obl_rad2", sp.obl_cv, oblate_radial),
 ):
     implied, given = spheroidal(value, curve)
+    # 30.2.1, which the radial functions of 30.11 obey too
     several(family, "m, n, c, x", x=implied)
     several(f"{family}_cv", "m, n, c, cv, x", x=given)
 
