@@ -66,10 +66,12 @@ def attributes_of(kind: type) -> Iterator[tuple[Any, Any, Any]]:
         if name == "__array__" and type(value) is types.FunctionType:
             yield functools.partial(setattr, kind, name), value, _plainly(value)
             continue
-        static = isinstance(value, staticmethod)
-        new = replacement(value.__func__ if static else value)
+        bound = type(value) if isinstance(value, (staticmethod, classmethod)) else None
+        new = replacement(value.__func__ if bound is not None else value)
         if new is None:
             continue
-        if static or (isinstance(new, types.FunctionType) and not hasattr(value, "__get__")):
+        if bound is not None:
+            new = bound(new)
+        elif isinstance(new, types.FunctionType) and not hasattr(value, "__get__"):
             new = staticmethod(new)  # a Python function would become a method
         yield functools.partial(setattr, kind, name), value, new

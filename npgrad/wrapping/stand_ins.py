@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from npgrad.wrapping.builtin_names import CONTAINERS, NUMPY_TYPES
-from npgrad.wrapping.caches import Uncached
+from npgrad.wrapping.caches import CACHES, Uncached
 from npgrad.wrapping.elements import python_ufunc, vectorized
 from npgrad.wrapping.lists import LISTED, POLYNOMIALS
 from npgrad.wrapping.makers import MAKERS, as_strided
@@ -89,6 +89,10 @@ def _numpy() -> dict[int, Any]:
             if callable(value) and new is not value:
                 found[id(value)] = new
                 _originals[id(new)] = value
+    found[id(functools)] = _standing_for(functools, CACHES)
+    for name, maker in CACHES.items():  # of functions that a wrapped call defines
+        found[id(vars(functools)[name])] = maker
+        _originals[id(maker)] = vars(functools)[name]
     containers = {name: CONTAINERS.get(id(value)) for name, value in vars(collections.abc).items()}
     containers = {name: value for name, value in containers.items() if value is not None}
     found[id(collections.abc)] = _standing_for(collections.abc, containers)
