@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import dis
 import functools
+import operator
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from npgrad.wrapping.builtin_names import SHADOWS
 from npgrad.wrapping.stand_ins import replacement
 
 Place = tuple[Callable[[Any], None], Any, Any]  # how to set it, what it is, what it is to be
@@ -81,24 +84,49 @@ def content(cell: Any) -> Any:
         return None
 
 
+def _standing(value: Any, code: types.CodeType) -> Any:
+    """What stands for `value` where `code` uses it as a variable; `value` itself for nothing."""
+    new = _NUMBERS.get(id(value))
+    new = replacement(value) if new is None else new
+    if new is None or (isinstance(value, type) and not _takes_any(code)):
+        return value
+    return new
+
+
+# `float` under another name; the name itself is met in the namespace.
+_NUMBERS = {id(kind): SHADOWS[kind.__name__] for kind in (float, complex)}
+
+
+@functools.lru_cache(maxsize=1024)
+def _takes_any(code: types.CodeType) -> bool:
+    """Whether `code` does not ask ``kind is float`` of what it holds, only ``is None``."""
+    before = ""
+    for step in dis.get_instructions(code):
+        if step.opname == "IS_OP" and before != "LOAD_CONST":
+            return False
+        before = step.opname
+    return True
+
+
 def cells_of(function: types.FunctionType) -> Iterator[Place]:
     """The cells of a closure that hold something to replace."""
     names = function.__code__.co_freevars
     for name, cell in zip(names, function.__closure__ or (), strict=True):
         old = content(cell)
-        new = replacement(old)
-        if new is not None and name != "__class__":  # by which ``super()`` knows its class
+        new = _standing(old, function.__code__)
+        if new is not old and name != "__class__":  # by which ``super()`` knows its class
             yield functools.partial(setattr, cell, "cell_contents"), old, new
 
 
 def places_in(function: types.FunctionType) -> Iterator[Place]:
     """The closure's cells and defaults of `function` that hold something to replace."""
     yield from cells_of(function)
+    code = function.__code__
     defaults = function.__defaults__ or ()
-    if any(replacement(value) is not None for value in defaults):
-        changed = tuple(replacement(value) or value for value in defaults)
+    changed = tuple([_standing(value, code) for value in defaults])
+    if any(map(operator.is_not, changed, defaults)):
         yield functools.partial(setattr, function, "__defaults__"), defaults, changed
     named = function.__kwdefaults__ or {}
-    if any(replacement(value) is not None for value in named.values()):
-        changed_names = {name: replacement(value) or value for name, value in named.items()}
-        yield functools.partial(setattr, function, "__kwdefaults__"), named, changed_names
+    renamed = {name: _standing(value, code) for name, value in named.items()}
+    if any(renamed[name] is not value for name, value in named.items()):
+        yield functools.partial(setattr, function, "__kwdefaults__"), named, renamed

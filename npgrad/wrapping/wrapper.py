@@ -12,6 +12,7 @@ from typing import Any
 from npgrad.graph.modes import WRAPPED as ACTIVE
 from npgrad.transforms import grad as _grad
 from npgrad.wrapping.arguments import filling, writes_of
+from npgrad.wrapping.given import own, partial_of, standing
 from npgrad.wrapping.imports import Call, install
 from npgrad.wrapping.needs import NOTHING, Needs
 from npgrad.wrapping.plan import Plan, code_of, plan_for
@@ -97,6 +98,7 @@ def wrapped(f: Callable[..., Any], plan: Plan) -> Callable[..., Any]:
     """`f` with the names of `plan` replaced during the call."""
     enter, leave, writes, needs = plan.enter, plan.leave, writes_of(f), Needs(f, plan).of
     plan.meet(code_of(f))
+    held, given = own(f), partial_of(f)
     make = tuple.__new__  # half the time of Call(...)
 
     @functools.wraps(f, updated=())
@@ -115,6 +117,12 @@ def wrapped(f: Callable[..., Any], plan: Plan) -> Callable[..., Any]:
             try:
                 ACTIVE.set(make(Call, (plan, opened, outer)))
                 enter(opened, needed)
+                if needed is None:
+                    if held is not None:
+                        held.enter(opened)
+                    target = given if target is f else target
+                    args = tuple([standing(value) for value in args])
+                    kwargs = {name: standing(value) for name, value in kwargs.items()}
                 return filling(target, writes, args, kwargs) if writes else target(*args, **kwargs)
             finally:
                 leave(opened)

@@ -1,9 +1,11 @@
-"""``functools.lru_cache`` and ``functools.cache`` in wrapped code: no gradient is kept or lost."""
+"""Caches of ``functools``, and what the given function holds itself: no gradient is lost."""
 
 import functools
+import math
 import threading
 
 import numpy as np
+import pytest
 
 import npgrad
 
@@ -108,3 +110,74 @@ def test_caches_made_in_the_call():
         return basis(3, x[1]) + fibonacci(60)
 
     np.testing.assert_allclose(npgrad.grad(f)(X), [1548008755920.0, 4 * 0.5**3, 0.0])
+
+
+def _scaled_by(f):
+    return lambda x: f(x[0]) * x[1]
+
+
+def _called(f):
+    return lambda x: f(x)
+
+
+def _by_table():
+    table = {"sin": math.sin}
+    return lambda x: table["sin"](x[0]) * x[1]
+
+
+SINES = {
+    "closure": lambda: _scaled_by(math.sin),
+    "closure of a closure": lambda: _called(_scaled_by(math.sin)),
+    "default": lambda: lambda x, f=math.sin: f(x[0]) * x[1],
+    "keyword default": lambda: lambda x, *, f=math.sin: f(x[0]) * x[1],
+    "table as a default": lambda: lambda x, t={"sin": math.sin}: t["sin"](x[0]) * x[1],
+    "table in a closure": _by_table,
+    "partial": lambda: functools.partial(lambda f, x: f(x[0]) * x[1], math.sin),
+    "partial's keyword": lambda: functools.partial(lambda x, f: f(x[0]) * x[1], f=math.sin),
+    "argument": lambda: lambda x: npgrad.wrap(lambda v, f: f(v[0]) * v[1])(x, math.sin),
+}
+
+
+@pytest.mark.parametrize("where", SINES)
+def test_what_the_given_function_holds(where):
+    f = SINES[where]()
+    before = [cell.cell_contents for cell in getattr(f, "__closure__", None) or ()]
+    for each in (f, npgrad.wrap(f)):
+        expected = [math.cos(1.5) * 0.5, math.sin(1.5), 0.0]
+        np.testing.assert_allclose(npgrad.grad(each)(X), expected)
+    np.testing.assert_allclose(f(X), math.sin(1.5) * 0.5)
+    assert all(
+        cell.cell_contents is value
+        for cell, value in zip(getattr(f, "__closure__", None) or (), before, strict=True)
+    )
+
+
+def test_float_under_another_name():
+    for f in (_scaled_by(float), lambda x, q=float: q(x[0]) * x[1]):
+        np.testing.assert_allclose(npgrad.grad(f)(X), [0.5, 1.5, 0.0])
+    seen = []
+
+    def asks(x, kind=float):
+        seen.append(kind is float)
+        return x[0] * x[1]
+
+    npgrad.grad(asks)(X)
+    assert seen == [True]
+
+
+def test_a_closure_bound_anew():
+    def make():
+        f = math.sin
+
+        def use(g):
+            nonlocal f
+            f = g
+
+        return (lambda x: f(x[0])), use
+
+    f, use = make()
+    gradient = npgrad.grad(f)
+    np.testing.assert_allclose(gradient(X)[0], math.cos(1.5))
+    use(math.exp)
+    np.testing.assert_allclose(gradient(X)[0], math.exp(1.5))
+    assert f(X) == math.exp(1.5)
