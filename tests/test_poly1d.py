@@ -1,12 +1,14 @@
-"""Functions of a ``np.poly1d`` whose coefficients are recorded, in wrapped code."""
+"""Polynomials with recorded coefficients, in wrapped code: ``np.poly1d`` and ``np.polynomial``."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
+from numpy.polynomial import Chebyshev, Hermite, Legendre, Polynomial
 
 import npgrad
 from npgrad.testing import check_grads
@@ -37,3 +39,38 @@ def test_derivatives(name: str) -> None:
     np.testing.assert_allclose(value, f(X), rtol=1e-13)
     assert pull(np.ones_like(value))[0].shape == X.shape
     check_grads(npgrad.wrap(f), (X,))
+
+
+@pytest.mark.parametrize("kind", [Polynomial, Chebyshev, Legendre, Hermite])
+def test_a_series_is_converted(kind) -> None:
+    """Converting puts one series, in an array of no axes, into the other's; a fit is linear."""
+    t, y = np.arange(6.0), np.array([0.8, 1.3, 0.6, 1.1, 0.9, 0.4])
+    gradient = npgrad.grad(lambda y: kind.fit(t, y, 2).convert(kind=Polynomial).coef.sum())(y)
+    np.testing.assert_allclose(gradient, np.linalg.pinv(np.vander(t, 3)).sum(axis=0), atol=1e-13)
+    value = npgrad.grad(lambda x: (kind.basis(3).convert(kind=Polynomial) * x[0])(0.5))(np.ones(2))
+    np.testing.assert_allclose(value, [kind.basis(3)(0.5), 0.0], rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("f", "gradient"),
+    [
+        (lambda x, p: x[0] * np.array(p), [2.0, 0.0]),  # p(0.5) = 2
+        (lambda x, p: np.array(p) * x[0], [2.0, 0.0]),
+        (lambda x, p: np.multiply(x[1], np.array(p)), [0.0, 2.0]),
+        (lambda x, p: x[0] + np.array(p), [1.0, 0.0]),
+        (lambda x, p: np.array(p) - x[1], [0.0, -1.0]),
+        (lambda x, p: np.array(p) / x[0], [-8.0, 0.0]),
+    ],
+)
+def test_an_array_of_no_axes_that_holds_a_polynomial(f, gradient) -> None:
+    x, p = np.array([0.5, 1.3]), Polynomial([1.0, 2.0])
+    np.testing.assert_allclose(npgrad.grad(lambda x: f(x, p)(0.5))(x), gradient)
+    with pytest.raises(TypeError, match="unsupported operand"):  # it knows no recorded numbers
+        npgrad.grad(lambda x: f(x, p)(0.5), wrap=False)(x)
+
+
+def test_entries_of_an_array_of_objects() -> None:
+    halves = np.array([Fraction(1, 2), 3], dtype=object)
+    x = np.array([0.5, 1.3])
+    assert npgrad.grad(lambda x: (x[0] * halves)[0])(x).tolist() == [0.5, 0.0]
+    assert npgrad.grad(lambda x: (x + halves)[1])(x).tolist() == [0.0, 1.0]

@@ -429,7 +429,10 @@ def made(
     node = _new(Node)
     node.id = next_id()
     node.op, node.parents, node.kept = op, parents, kept
-    node.shape, node.dtype = result.shape, result.dtype
+    try:
+        node.shape, node.dtype = result.shape, result.dtype
+    except AttributeError:  # a Python number, of an array of objects
+        node.shape, node.dtype = backend.describe(result)
     node.code, node.lasti = frame.f_code, frame.f_lasti
     handle: GradArray = _new(GradArray)
     handle._array, handle._node, handle._view = result, node, None

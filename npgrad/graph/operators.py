@@ -16,7 +16,7 @@ from .. import table
 from . import backend, modes, placing
 from .array import GradArray, current
 from .general import General
-from .protocols import array_function, array_ufunc, operand
+from .protocols import PYTHON, array_function, array_ufunc, content, operand
 from .record import call, compiled, decided, elementwise, product
 from .regions import augmented, getitem, setitem
 from .results import strip
@@ -28,14 +28,14 @@ _frame = sys._getframe
 PLAIN = backend.PLAIN
 Method = Callable[..., Any]
 
-# operator name, ufunc, Python's function and symbol
+# operator name, ufunc and symbol
 BINARY = (
-    ("add", "add", operator.add, "+"),
-    ("sub", "subtract", operator.sub, "-"),
-    ("mul", "multiply", operator.mul, "*"),
-    ("truediv", "divide", operator.truediv, "/"),
-    ("pow", "power", operator.pow, "**"),
-    ("mod", "remainder", operator.mod, "%"),
+    ("add", "add", "+"),
+    ("sub", "subtract", "-"),
+    ("mul", "multiply", "*"),
+    ("truediv", "divide", "/"),
+    ("pow", "power", "**"),
+    ("mod", "remainder", "%"),
 )
 INDIRECT = (  # not decided as elementwise
     ("floordiv", "floor_divide"),
@@ -114,6 +114,9 @@ def _make_slowly(
         if _goes_first(x1) or _goes_first(x2):
             return NotImplemented
         given = x1, x2
+        held = content(x1), content(x2)
+        if held[0] is not x1 or held[1] is not x2:
+            return python(*held)
         if python is operator.mul and (_repeats(x1, x2) or _repeats(x2, x1)):
             return python(strip(x1), strip(x2))  # NumPy's own error
         x1, x2 = operand(x1), operand(x2)
@@ -251,10 +254,10 @@ def _setitem(self: GradArray, index: Any, value: Any) -> None:
 
 def install() -> None:
     """Put the operators and the protocols on the class."""
-    for name, ufunc_name, python, symbol in BINARY:
+    for name, ufunc_name, symbol in BINARY:
         ufunc = backend.ufunc(ufunc_name)
         for reflected in (False, True):
-            method = _make_binary(name, ufunc, python, symbol, reflected)
+            method = _make_binary(name, ufunc, PYTHON[ufunc_name], symbol, reflected)
             _put(method.__name__, method)
         _put(f"__i{name}__", _make_in_place(name, ufunc))
     for name, ufunc_name in INDIRECT:

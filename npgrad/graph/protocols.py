@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -34,6 +35,26 @@ def operand(value: Any) -> Any:
     if backend.foreign(value):
         return NotImplemented
     return value
+
+
+# Ufunc name -> what the operator of the same meaning is in Python.
+PYTHON = {
+    "add": operator.add,
+    "subtract": operator.sub,
+    "multiply": operator.mul,
+    "divide": operator.truediv,
+    "power": operator.pow,
+    "remainder": operator.mod,
+}
+
+
+def content(value: Any) -> Any:
+    """What an object array of no axes holds, a polynomial for one; any other value as it is.
+
+    NumPy computes with what it holds, and gives that class's result and no array.
+    """
+    plain = type(value) is backend.NDARRAY
+    return value.item() if plain and value.ndim == 0 and value.dtype.kind == "O" else value
 
 
 def _make_call(ufunc: Any, op: Any) -> Method:
@@ -110,6 +131,10 @@ def _any_ufunc(
         except TypeError:
             placing.refuse_mixed(op.name, values)
             raise
+        if not is_number_or_array(result) and ufunc.__name__ in PYTHON:
+            left, right = held = [content(value) for value in inputs]
+            if any(map(operator.is_not, held, inputs)):
+                return PYTHON[ufunc.__name__](left, right)
         if not is_number_or_array(result) or (
             backend.describe(result)[1].kind == "O" and not all(map(is_number_or_array, values))
         ):

@@ -72,6 +72,8 @@ def {name}({arguments}):
         raise
     if first is None:
         if second is None:
+            if not hasattr(result, "shape") and type(result) not in SCALARS:
+                return slowly(x1, x2, frame({depth}))
             return handle_of(result, None)
 {guard_two}
         variant, parents, kept = two, (second,), {keep_two}
@@ -84,8 +86,14 @@ def {name}({arguments}):
 
 _GUARD = """
         if {kind} not in SCALARS:
+            if not hasattr(result, "shape"):
+                return slowly(x1, x2, frame({depth}))
             return plainly(ufunc, result, a, b, first, second, frame({depth}))
 """
+
+_UNUSUAL = """
+        if type(result) not in SCALARS:  # what an array of no axes held, a polynomial for one
+            return slowly(x1, x2, frame({depth}))"""
 
 _MADE = """
     node = new(Node)  # written out: the call of __init__ would take as long as all the rest
@@ -93,7 +101,7 @@ _MADE = """
     node.op, node.parents, node.kept = variant, parents, kept
     try:
         node.shape, node.dtype = result.shape, result.dtype
-    except AttributeError:
+    except AttributeError:{unusual}
         node.shape, node.dtype = describe(result)
     f = frame({depth})
     node.code, node.lasti = f.f_code, f.f_lasti
@@ -129,6 +137,7 @@ def written(
         b), and of two inputs ``arguments``, in the order in which they are passed.
     """
     unary = op.nin == 1
+    words["unusual"] = "" if unary else _UNUSUAL.format(depth=depth)
     named = ("a", "result") if unary else ("a", "b", "result")
     for variant, word in zip(op.variants[1:], ("one", "two", "both"), strict=False):
         words[f"keep_{word}"] = "(" + "".join(f"{named[i]}, " for i in variant.keep) + ")"
