@@ -6,6 +6,7 @@ import importlib
 
 import numpy as np
 import pytest
+import scipy.stats
 
 import npgrad
 
@@ -45,3 +46,30 @@ def test_plain_arguments_give_what_scipy_gives(chapter, name):
 
     gradient = npgrad.grad(npgrad.wrap(f, also=("scipy",)))(np.ones(1))
     np.testing.assert_array_equal(gradient, [2.0])
+
+
+class Choice:
+    """Holds one of SciPy's distributions, as models of ordered choices do."""
+
+    def __init__(self, name):
+        self.law = getattr(scipy.stats, name)
+
+    def loss(self, x):
+        return np.sum(self.law.logcdf(x, loc=x[0], scale=2.0) + self.law.pdf(x))
+
+
+@pytest.mark.parametrize("name", ["norm", "logistic", "cauchy"])
+def test_a_distribution_that_an_object_holds(name):
+    model, x = Choice(name), np.array([0.3, -0.7])
+    law = getattr(scipy.stats, name)
+    before = dict(vars(law))
+    ours = getattr(npgrad.scipy.stats, name)
+    expected = npgrad.grad(lambda x: np.sum(ours.logcdf(x, x[0], 2.0) + ours.pdf(x)))(x)
+    npgrad.testing.check_grads(lambda x: np.sum(ours.logcdf(x, x[0], 2.0) + ours.pdf(x)), (x,))
+    for _ in range(2):
+        np.testing.assert_array_equal(npgrad.grad(model.loss)(x), expected)
+    assert vars(law) == before
+    np.testing.assert_allclose(npgrad.value_and_grad(model.loss)(x)[0], model.loss(x), rtol=1e-14)
+    with pytest.raises(IndexError):
+        npgrad.grad(lambda x: model.loss(x) + x[5])(x)
+    assert vars(law) == before

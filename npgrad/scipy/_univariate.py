@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -40,6 +41,16 @@ OUTSIDE = {
 }
 
 
+def own_method(theirs: Any, name: str) -> Any:
+    """A method of SciPy's distribution, also while wrapped code finds a stand-in on the object."""
+    written = getattr(type(theirs), name, None)
+    return (
+        written.__get__(theirs)
+        if isinstance(written, types.FunctionType)
+        else getattr(theirs, name)
+    )
+
+
 def without_rule(theirs: Any, name: str, methods: tuple[str, ...]) -> Any:
     """SciPy's method, that refuses recorded arguments and says which methods take them."""
     if not callable(theirs):
@@ -69,7 +80,7 @@ def frozen(mine: Any, method: str, methods: tuple[str, ...]) -> Any:
         theirs = mine.distribution.theirs(*plain(mine.args), **plain(mine.kwds))
         return without_rule(getattr(theirs, method), f"stats.{mine.distribution.name}", methods)
     bound = without_rule(
-        getattr(mine.distribution.theirs, method), f"stats.{mine.distribution.name}", methods
+        own_method(mine.distribution.theirs, method), f"stats.{mine.distribution.name}", methods
     )
     return lambda *args, **kwargs: bound(*args, *mine.args, **kwargs, **mine.kwds)
 
@@ -118,7 +129,7 @@ class Distribution:
     def __getattr__(self, method: str) -> Any:
         if method.startswith("__"):
             raise AttributeError(method)
-        theirs = getattr(self.theirs, method)
+        theirs = own_method(self.theirs, method)
         if method.startswith("_"):  # SciPy's own formula of the standard form, which packages call
             return theirs
         if method not in self.formulas:

@@ -30,6 +30,7 @@ from npgrad.wrapping.lists import LISTED
 from npgrad.wrapping.patch import LOCK, MISSING, Entry, Patch, patch_of
 from npgrad.wrapping.places import content
 from npgrad.wrapping.plan import Plan
+from npgrad.wrapping.rewriting import has_sites
 from npgrad.wrapping.stand_ins import REGISTERED, replacement
 
 Needed = tuple[tuple[Patch, tuple[Entry, ...]], ...]
@@ -166,7 +167,7 @@ class Reading:
     def _read(self, function: types.FunctionType) -> None:
         space, names = function.__globals__, names_of(function.__code__)
         self._check_covered(space)
-        if not names.closed or vars(function):
+        if not names.closed or vars(function) or has_sites(function):
             raise Unknown
         self._said |= names.attributes
         self._lists = self._lists or names.lists

@@ -6,6 +6,7 @@ A namespace has one patch, counted, which the plans of all packages share.
 from __future__ import annotations
 
 import builtins
+import functools
 import operator
 import sys
 import threading
@@ -22,6 +23,7 @@ from npgrad.wrapping.generated import Generated, generated_in, is_module
 from npgrad.wrapping.holders import attributes_of
 from npgrad.wrapping.imports import imports_numpy, replacing
 from npgrad.wrapping.places import Place, cells_of, functions_of, is_own, places_in, written_in
+from npgrad.wrapping.rewriting import exchange, has_sites
 from npgrad.wrapping.stand_ins import REGISTERED, adapted, replacement, with_rule
 from npgrad.wrapping.ufuncs import given_lists
 
@@ -87,11 +89,14 @@ class Patch:
                 entries.append((name, *ruled))  # a call that does not cover it replaced the name
             if first and (written_in(value) == module or type(value) is dict):
                 functions = list(functions_of(value, module))
+                compiled = type(value).__module__.startswith("numba.")  # it reads their code
                 self.others.extend(generated_in(functions, space))
                 for function in functions:
                     codes.append(function.__code__)
                     if not is_own(function):  # in a copy of npgrad's module, as doctest makes one
                         places.extend(places_in(function))
+                        if not compiled and has_sites(function):
+                            places.append((functools.partial(exchange, function), False, True))
                 if isinstance(value, type):
                     places.extend(attributes_of(value))
             elif first and type(value) is types.FunctionType and not is_own(value):
@@ -233,6 +238,43 @@ class _Import(Patch):
 
 
 IMPORT = _Import()
+
+
+class _Distributions(Patch):
+    """SciPy's distributions, which objects hold: their methods, where there is a stand-in."""
+
+    def __init__(self) -> None:
+        super().__init__({}, [])
+        self.methods: list[tuple[dict[str, Any], dict[str, Any]]] = []
+
+    def stale(self) -> bool:
+        """Whether SciPy's chapter was not loaded at the last look."""
+        return not self.methods
+
+    def look(self) -> None:
+        """See `Patch.look`."""
+        chapter = sys.modules.get("npgrad.scipy.stats")
+        made = [getattr(chapter, name) for name in chapter.__all__] if chapter is not None else []
+        self.methods = [
+            (vars(one.theirs), {name: getattr(one, name) for name in one.formulas})
+            for one in made
+            if hasattr(one, "formulas") and hasattr(one, "theirs")
+        ]
+        self.entries = [("", MISSING, None)] if self.methods else []
+
+    def put(self, entries: Iterable[Entry], places: Iterable[Place]) -> None:
+        """Hide the classes' methods."""
+        for space, methods in self.methods:
+            space.update(methods)
+
+    def restore(self, entries: Iterable[Entry], kept: Collection[str]) -> None:
+        """Show them again."""
+        for space, methods in self.methods:
+            for name in methods:
+                space.pop(name, None)
+
+
+DISTRIBUTIONS = _Distributions()
 
 
 def look_at(given: Iterable[Patch]) -> None:

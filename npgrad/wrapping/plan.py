@@ -21,6 +21,7 @@ from npgrad.wrapping.generated import LAMBDIFY, is_module, lambdified, lambdifie
 from npgrad.wrapping.holders import dictionaries_of
 from npgrad.wrapping.imports import imports_numpy
 from npgrad.wrapping.patch import (
+    DISTRIBUTIONS,
     IMPORT,
     LOCK,
     Entry,
@@ -48,6 +49,15 @@ def renew() -> None:
             patch.size = min(patch.size, 0)
         for plan in list(_plans.values()):
             plan.modules = 0
+
+
+def _names_distributions(patch: Patch) -> bool:
+    """Whether a namespace names SciPy's distributions, or the module that holds them."""
+    held = [sys.modules.get("scipy"), sys.modules.get("scipy.stats")]
+    return held[1] is not None and any(
+        any(old is module for module in held) or type(new).__name__ == "Distribution"
+        for _, old, new in patch.entries
+    )
 
 
 _asking: dict[int, tuple[types.CodeType, bool]] = {}
@@ -107,6 +117,9 @@ class Plan:
             look_at([IMPORT])
             self.loose.append(IMPORT)
             self.patches += (IMPORT,)
+        if any(_names_distributions(patch) for patch in self.patches):
+            look_at([DISTRIBUTIONS])
+            self.patches += (DISTRIBUTIONS,)
         self.ruled = self._named_elsewhere({id(patch.space) for patch in self.all})
         self.modules = len(sys.modules)
         self.sympy = sys.modules.get(LAMBDIFY)

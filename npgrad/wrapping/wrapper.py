@@ -16,6 +16,7 @@ from npgrad.wrapping.given import own, partial_of, standing
 from npgrad.wrapping.imports import Call, install
 from npgrad.wrapping.needs import NOTHING, Needs
 from npgrad.wrapping.plan import Plan, code_of, plan_for
+from npgrad.wrapping.rewriting import Local
 from npgrad.wrapping.ruled import bare, by_rules
 from npgrad.wrapping.stand_ins import REGISTERED
 
@@ -100,9 +101,11 @@ def wrapped(f: Callable[..., Any], plan: Plan) -> Callable[..., Any]:
     plan.meet(code_of(f))
     held, given = own(f), partial_of(f)
     make = tuple.__new__  # half the time of Call(...)
+    local: Local | None = None
 
     @functools.wraps(f, updated=())
     def call(*args: Any, **kwargs: Any) -> Any:
+        nonlocal local
         target = f
         if REGISTERED:
             target, args, kwargs = by_rules(f, args, kwargs)
@@ -118,6 +121,9 @@ def wrapped(f: Callable[..., Any], plan: Plan) -> Callable[..., Any]:
                 ACTIVE.set(make(Call, (plan, opened, outer)))
                 enter(opened, needed)
                 if needed is None:
+                    if local is None:
+                        local = Local(code_of(f))
+                    local.open(opened)
                     if held is not None:
                         held.enter(opened)
                     target = given if target is f else target

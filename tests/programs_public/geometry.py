@@ -136,7 +136,6 @@ def spline_curve() -> Case:
 @program(
     "splines",
     "a Catmull-Rom spline by its vertices",
-    refuses="a plain matrix @ a list of recorded rows",
 )
 def catmull_rom() -> Case:
     import splines

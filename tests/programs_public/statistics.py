@@ -103,7 +103,6 @@ def cox_likelihood() -> Case:
 @program(
     "statsmodels",
     "OrderedModel.loglike: an ordered logit",
-    refuses="the method `dot` of a plain array",
 )
 def ordered_likelihood() -> Case:
     from statsmodels.miscmodels.ordinal_model import OrderedModel
