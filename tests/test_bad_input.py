@@ -292,3 +292,31 @@ def test_none_beside_arrays_in_the_output_and_in_tangents():
         push({"w": X, "bias": X, "more": [None, Y]})
     with pytest.raises(NotDifferentiable, match=r"argument 0\['n'\] is builtins\.str"):
         npgrad.grad(cubes)({"a": None, "n": "text"})
+
+
+DURATIONS = np.array([10**9, 2 * 10**9], "m8[ns]")
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: (x * DURATIONS).sum() / np.timedelta64(1, "s"),
+        lambda x: (DURATIONS / x).sum() / np.timedelta64(1, "s"),
+        lambda x: np.multiply.outer(x, DURATIONS).sum() / np.timedelta64(1, "s"),
+        lambda x: np.outer(x, DURATIONS).sum() / np.timedelta64(1, "s"),
+        lambda x: x[0] * np.timedelta64(1, "s") / np.timedelta64(1, "s"),
+        lambda x: np.timedelta64(1, "s") * x[0] / np.timedelta64(1, "s"),
+        lambda x: (np.datetime64("2020-01-01") + x * DURATIONS)[0],
+    ],
+)
+def test_recorded_numbers_times_durations(f):
+    """Whole nanoseconds have no derivative: it was 0, where the numbers' is not."""
+    x = np.array([0.8, 1.3])
+    for transform in (npgrad.grad(f), lambda x: npgrad.jvp(f, (x,), (np.ones(2),))):
+        with pytest.raises(TypeError, match=r"timedelta64\[.*test_bad_input\.py.*np\.timedelta64"):
+            transform(x)
+    seconds = DURATIONS / np.timedelta64(1, "s")
+    np.testing.assert_allclose(npgrad.grad(lambda x: (x * seconds).sum())(x), [1.0, 2.0])
+    np.testing.assert_allclose(
+        npgrad.grad(lambda x: (x * (DURATIONS > DURATIONS[0])).sum())(x), [0, 1]
+    )

@@ -23,6 +23,7 @@ from .refusals import (
     plain_out,
     refuse_objects,
     refuse_parameter,
+    refuse_times,
     user_frame,
 )
 from .results import assign, wrapped
@@ -170,6 +171,8 @@ def _handles(op: General, node: Node | None, result: Any, source: Any, values: l
     dtype = backend.describe(result)[1]
     if node is not None and (dtype.kind == "O" or not is_number_or_array(result)):
         refuse_objects(op.name, result, user_frame())
+    if node is not None and dtype.kind in "mM":
+        refuse_times(op.name, dtype, user_frame())
     if not backend.is_inexact(dtype):
         return result
     for array in () if op.view else [values[i] for i in op.arrays]:

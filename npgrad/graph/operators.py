@@ -65,9 +65,9 @@ COMPARE = (
 def _goes_first(other: Any) -> bool:
     """Whether `other`, such as a sparse matrix, computes with arrays itself, as ndarray asks it."""
     kind = type(other)
-    if kind is GradArray or kind in PLAIN:
+    if kind is GradArray or kind in PLAIN or hasattr(kind, "__array_ufunc__"):
         return False
-    return not hasattr(kind, "__array_ufunc__") and getattr(kind, "__array_priority__", 0) > 0
+    return bool(getattr(other, "__array_priority__", 0) > 0)  # a number's is under zero
 
 
 def _repeats(number: Any, items: Any) -> bool:

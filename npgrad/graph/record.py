@@ -21,7 +21,7 @@ from .keeping import protect
 from .listeners import note
 from .node import Node
 from .op import Elementwise, Op
-from .refusals import at, no_rule, refuse_objects
+from .refusals import at, no_rule, refuse_objects, refuse_times
 from .results import assign, strip, wrapped
 from .stale import found_equal
 from .views import link, region
@@ -81,6 +81,8 @@ def elementwise(
     except AttributeError:
         shape, dtype = backend.describe(result)
     frame = modes.users(frame)
+    if dtype.kind in "mM":
+        refuse_times(op.name, dtype, frame)
     node = Node(variant, tuple(parents), kept, shape, dtype, frame.f_code, frame.f_lasti)
     if mode is not None:
         note(node, result)
@@ -161,6 +163,8 @@ def general(op: General, args: tuple[Any, ...], kwargs: dict[str, Any], frame: F
         if dtype.kind not in "fc":
             if dtype.kind == "O":
                 refuse_objects(op.name, result, frame)
+            elif dtype.kind in "mM":
+                refuse_times(op.name, dtype, frame)
             return result
         base = getattr(result, "base", None)
     if base is not None and not op.view:

@@ -53,6 +53,18 @@ def refuse_objects(name: str, result: Any, frame: FrameType) -> None:
     )
 
 
+def refuse_times(name: str, dtype: Any, frame: FrameType) -> None:
+    """Raise where recorded numbers became durations or times, which count in whole units.
+
+    The kinds of `dtype` are "m" and "M". They have no tangents, and so no gradient could pass.
+    """
+    raise TypeError(
+        f"npgrad: {name} of a recorded array would give {dtype}, which counts whole units and has "
+        f"no derivative. Recorded at {at(frame)}. Compute with numbers: "
+        "duration / np.timedelta64(1, 's') before it meets x."
+    )
+
+
 def refuse_parameter(op: Any, name: str, frame: FrameType) -> None:
     """A recorded value in a place that has no derivative."""
     raise NoDerivative(
