@@ -318,5 +318,5 @@ def test_recorded_numbers_times_durations(f):
     seconds = DURATIONS / np.timedelta64(1, "s")
     np.testing.assert_allclose(npgrad.grad(lambda x: (x * seconds).sum())(x), [1.0, 2.0])
     np.testing.assert_allclose(
-        npgrad.grad(lambda x: (x * (DURATIONS > DURATIONS[0])).sum())(x), [0, 1]
+        npgrad.grad(lambda x: (x * (DURATIONS[0] < DURATIONS)).sum())(x), [0, 1]
     )

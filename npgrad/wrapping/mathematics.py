@@ -16,6 +16,7 @@ from npgrad.graph.stacking import has_recorded
 from npgrad.transforms.custom import primitive
 from npgrad.wrapping.lists import Maker, vector
 
+_SEQUENCES = (GradArray, np.ndarray, list, tuple)
 _OF_SEQUENCES = frozenset({"fsum", "prod", "dist", "sumprod"})
 
 
@@ -170,7 +171,7 @@ def _over_sequences(function: Any, body: Any) -> Maker:
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         given = [
-            a if hasattr(a, "__len__") or not hasattr(a, "__iter__") else list(a) for a in args
+            a if isinstance(a, _SEQUENCES) or not hasattr(a, "__iter__") else list(a) for a in args
         ]
         if any(
             type(a) is GradArray or (isinstance(a, (list, tuple)) and has_recorded(a))
