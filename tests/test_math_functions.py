@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import cmath
+import collections
 import functools
 import math
+import types
 
 import numpy as np
 import pytest
@@ -158,3 +160,19 @@ def test_a_function_that_has_no_stand_in_is_named(monkeypatch):
     with pytest.raises(npgrad.errors.GradientLost, match=r"math\.newest takes plain numbers"):
         npgrad.grad(lambda t: function(t), wrap=False)(1.0)
     assert function(1.0) == math.sinh(1.0)
+
+
+@pytest.mark.parametrize(
+    "container",
+    [
+        lambda x: dict(enumerate(x)).values(),
+        collections.deque,
+        collections.UserList,
+        lambda x: types.MappingProxyType(dict(enumerate(x))).values(),
+        iter,
+    ],
+)
+def test_sums_and_products_of_any_iterable(container):
+    x = np.array([2.0, 3.0, 5.0])
+    np.testing.assert_allclose(npgrad.grad(lambda x: math.fsum(container(x)))(x), [1, 1, 1])
+    np.testing.assert_allclose(npgrad.grad(lambda x: math.prod(container(x)))(x), [15, 10, 6])
