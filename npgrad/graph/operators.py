@@ -37,6 +37,7 @@ BINARY = (
     ("pow", "power", "**"),
     ("mod", "remainder", "%"),
 )
+OVERWRITING = "+-*/"  # may write the result over an operand that is nobody's
 INDIRECT = (  # not decided as elementwise
     ("floordiv", "floor_divide"),
     ("matmul", "matmul"),
@@ -152,6 +153,7 @@ def _make_binary(name: str, ufunc: Any, python: Any, symbol: str, reflected: boo
             name=full,
             arguments="x2, x1" if reflected else "x1, x2",
             compute=f"a {symbol} b",
+            overwrites=symbol in OVERWRITING,
         )
         _put(full, made)
         x1, x2 = (other, self) if reflected else (self, other)

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from . import backend, modes, placing
+from . import backend, modes, placing, temporaries
 from .array import GradArray, handle_of
 from .node import Node, next_id
 from .record import compiled, decided, elementwise
@@ -66,7 +66,7 @@ def {name}({arguments}):
     if mode() is not None:
         return slowly(x1, x2, frame({depth}))
     try:
-        result = {compute}
+{over}        result = {compute}
     except TypeError:
         refuse_mixed({name!r}, (a, b))
         raise
@@ -82,6 +82,13 @@ def {name}({arguments}):
         variant, parents, kept = one, (first,), {keep_one}
     else:
         variant, parents, kept = both, (first, second), {keep_both}
+"""
+
+# Before the result is computed into fresh memory: an operand that is nobody's takes it.
+_OVER = """
+        {word} {kind} is GradArray and type({array}) is NDARRAY and {array}.nbytes > LARGE{alone} \\
+                and is_temporary({handle}, {array}, frame({depth})) and holds({array}, {other}):
+            result = ufunc(a, b, out={array})
 """
 
 _GUARD = """
@@ -119,8 +126,33 @@ def plainly(
     return elementwise(op, result, (a, b), (first, second), frame)
 
 
+def _over(op: Any, depth: int) -> str:
+    """The text that lets the result take the memory of an operand, of those not kept."""
+    one, two, both = op.variants[1:]
+    text = ""
+    for i, alone, other in ((0, one, "second"), (1, two, "first")):
+        if i in alone.keep:
+            continue
+        text += _OVER.format(
+            word="elif" if text else "if",
+            array="ab"[i],
+            handle=f"x{i + 1}",
+            kind=f"kind{i + 1}",
+            other="ba"[i],
+            alone=f" and {other} is None" if i in both.keep else "",
+            depth=depth,
+        ).lstrip("\n")
+    return text + "        else:\n    " if text else ""
+
+
 def written(
-    ufunc: Any, op: Any, slowly: Callable[..., Any], *, depth: int = 1, **words: str
+    ufunc: Any,
+    op: Any,
+    slowly: Callable[..., Any],
+    *,
+    depth: int = 1,
+    overwrites: bool = False,
+    **words: str,
 ) -> Callable[..., Any]:
     """The function that computes and records `op`.
 
@@ -132,6 +164,8 @@ def written(
         What is called for every other case, with the inputs and the user's frame.
     depth : int
         How many frames below the function's own the user's is.
+    overwrites : bool
+        Whether the result may take the memory of an operand that is nobody's, see `temporaries`.
     words : str
         The ``name`` of the function, ``compute``, the text of the operation on the arrays a (and
         b), and of two inputs ``arguments``, in the order in which they are passed.
@@ -145,6 +179,7 @@ def written(
         for word, i in (("one", 1), ("two", 0)):
             kept = i in op.variants[2 - i].keep
             words[f"guard_{word}"] = _GUARD.format(kind=f"kind{i + 1}", depth=depth) if kept else ""
+        words["over"] = _over(op, depth) if overwrites else ""
     text = (_UNARY if unary else _BINARY) + _MADE.strip("\n")
     space = {
         "GradArray": GradArray,
@@ -153,8 +188,11 @@ def written(
         "SCALARS": backend.SCALARS,
         "both": op.variants[-1],
         "describe": backend.describe,
+        "LARGE": temporaries.LARGE,
         "frame": _frame,
         "handle_of": handle_of,
+        "holds": temporaries.holds,
+        "is_temporary": temporaries.is_temporary,
         "mode": _MODE,
         "new": object.__new__,
         "next_id": next_id,
