@@ -24,6 +24,7 @@ LARGE = 1 << 18
 Array = Any
 
 
+@functools.cache
 def module_of(operation: str) -> Any:
     """The file of `operation` among the kernels; what it offers falls back to NumPy by itself."""
     return importlib.import_module(f"npgrad.kernels.{operation}")
@@ -31,7 +32,7 @@ def module_of(operation: str) -> Any:
 
 def kernel(operation: str) -> Any:
     """`module_of`, or None without Numba or with kernels switched off."""
-    return module_of(operation) if importlib.import_module("npgrad.kernels").available() else None
+    return module_of(operation) if module_of("_compile").available() else None
 
 
 def large(array: Array) -> bool:

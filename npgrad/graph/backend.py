@@ -17,7 +17,7 @@ Array = Any
 Index = Any
 Shape = tuple[int, ...]
 
-WHERE, SQUARE = np.where, np.square
+WHERE, SQUARE, MULTIPLY = np.where, np.square, np.multiply
 LIKE: Any = {np.zeros_like: 0, np.ones_like: 1}  # makers of arrays of one number
 broadcast_shapes = np.broadcast_shapes
 dtype_of: Any = np.dtype

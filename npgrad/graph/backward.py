@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import backend, blocks, ownership
+from . import backend, blocks, certain, ownership
 from .conform import conform
 from .cotangents import Cotangents, owns, plain_of
 from .deferred import Deferred, evaluator, lazily, settle, settled
@@ -48,6 +48,9 @@ class Backward(Cotangents):
     most = 0  # ... and that one stretch made, at most
     suspect = False
     array: Any = None  # hands a cotangent to `_leaf`, which counts who else refers to it
+    result: Any = None  # what the sweep begins at: the scalar whose gradient this is
+    certain: bool | None = None  # whether no zero can meet an infinity; None: not asked yet
+    order: list[Node]
     current: Node | None = None  # the operation of a block that is being swept
 
     def run(self, order: list[Node], seeds: list[tuple[Node, Any]], retain: bool) -> None:
@@ -70,7 +73,16 @@ class Backward(Cotangents):
         if self.most > MUCH:
             keep_freed()
 
+    def is_certain(self, entries: int) -> bool:
+        """Whether a look at `entries` can be spared, see `certain`."""
+        if self.certain is None:
+            if entries < certain.FEW * len(self.order):
+                return False  # asked again when there is more
+            self.certain = certain.no_zero_meets_infinity(self.order, self.result)
+        return self.certain
+
     def _sweep(self, order: list[Node], retain: bool) -> None:
+        self.order = order
         self.masks = False
         for node in reversed(order):
             if node.op.masks:
@@ -88,6 +100,7 @@ class Backward(Cotangents):
                 self._stretch(order, stop, begin)
             if begin == 0 and (retain or self.private):
                 return  # the caller drops the nodes
+            self.certain = bool(self.certain)  # of the rest alone nothing can be told
             if not retain:
                 free(order[begin:])
             del order[begin:]
@@ -117,7 +130,7 @@ class Backward(Cotangents):
                             continue
                     elif op.by_entry and g.size > blocks.LARGE and blocks.fits(g, node):
                         run = blocks.find(self, order, i, begin)
-                        if len(run) >= blocks.SHORTEST:
+                        if blocks.saves(run):
                             self.entries += blocks.sweep(self, run, g)
                             continue
                     if op.quick is not None:
@@ -163,17 +176,24 @@ class Backward(Cotangents):
         op: Op = node.op
         key = node.id
         quick: Any = op.quick
-        mine = key in self.owned and (op.overwrites or len(quick) == 1)
+        mine = key in self.owned and (op.reuse is not None or len(quick) == 1)
         last = quick[-1] if op.reuse is not None and mine else None
         seen = key in self.looked
         if len(kept) > op.width:
             verify(node, kept)
-        if mine and op.both is not None:
-            quick = op.both(g, kept) or quick
-        for back, parent in zip(quick, node.parents):  # noqa: B905
+        pair = None if op.both is None else self._pair(node, g, kept)
+        for i, (back, parent) in enumerate(zip(quick, node.parents)):  # noqa: B905
             if parent is None:
                 continue
-            value = self._overwritten(op, g, kept) if back is last else back(g, kept, parent)
+            if pair is not None:
+                value = pair[i]
+            elif op.simple and (factor := blocks.factor(op.simple[i], g, kept)) is not None:
+                if factor.shape == parent.shape and factor.dtype is parent.dtype:
+                    self.accumulate(parent, factor, False)  # not ours, and as good as looked at
+                    continue
+                value = factor
+            else:
+                value = self._overwritten(op, g, kept) if back is last else back(g, kept, parent)
             if value is None:
                 continue
             try:
@@ -210,6 +230,14 @@ class Backward(Cotangents):
             return True
         return seen
 
+    def _pair(self, node: Node, g: Any, kept: tuple[Any, ...]) -> tuple[Any, Any] | None:
+        """Both cotangents of an operation of two inputs by its rule for both; None if it has no."""
+        for parent in node.parents:
+            if parent.shape != g.shape or parent.dtype is not g.dtype:  # type: ignore[union-attr]
+                return None
+        pair = backend.empty(g.shape, g.dtype), backend.empty(g.shape, g.dtype)
+        return pair if node.op.both(g, pair, kept) else None
+
     def _overwritten(self, op: Any, g: Any, kept: tuple[Any, ...]) -> Any:
         """The value of a rule that is one ufunc of g, in the memory of `g`, which is ours."""
         ufunc, place = op.reuse
@@ -245,6 +273,8 @@ class Backward(Cotangents):
         for key, found in self.leaves.items():
             if found is not leaves.get(key) and key not in self.looked:
                 new.append(plain_of(found[1]))
+        if self.is_certain(sum(value.size for value in new if hasattr(value, "size"))):
+            return True
         return backend.all_finite(new)
 
     def _look(self, key: int, value: Any, g: Any, op: Op, kept: tuple[Any, ...]) -> None:
@@ -259,6 +289,8 @@ class Backward(Cotangents):
             return
         if self.cotangents.get(key) is value:
             self.looked.add(key)
+        if self.is_certain(value.size):
+            return
         parts = [] if g is None else [g]
         if op.risky:
             parts += op.factors(kept)

@@ -73,12 +73,14 @@ class General(Op):
         place = {name: i for i, name in enumerate(self.names)}
         self.place = place
         self.out = place.get("out", -1)
+        self.selects = place.get("where", -1)
         sequences = [name for name in rule.arrays if name.startswith("*")]
         if len(sequences) > 1:
             raise TypeError(f"{self.name}: at most one sequence of arrays, got {sequences}")
         simple = [name for name in rule.arrays if not name.startswith("*")]
         self.sequence = place[sequences[0][1:]] if sequences else -1
         self.arrays = tuple(place[name] for name in simple)
+        self.shows = (True,) if rule.shows == rule.arrays else ()
         self.slot = {place[name]: i for i, name in enumerate(simple)}
         self.order = (*simple, *sequences)
         where = {**place, "y": count}
@@ -214,6 +216,10 @@ class General(Op):
         """What `rule` makes of `g` for the array in `slot`, zeros kept zero."""
         others = [i for i in self.arrays if i != self.arrays[slot]]
         return without_zeros(rule, g, kept, parent, others, either=forth)
+
+    def whole(self, kept: Any) -> bool:
+        """See `Op.whole`: not if ``where=`` selects."""
+        return self.selects < 0 or kept[self.selects] is self.defaults[self.selects]
 
     def factors(self, kept: tuple[Any, ...]) -> list[Any]:
         """See `Op.factors`."""

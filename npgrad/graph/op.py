@@ -66,8 +66,11 @@ class Op(ABC):
     pull: Any = None  # the everyday sweep of small arrays, see `small`
     sources: Any = ()  # what `pull` is written from: the rules of the parents, what is kept where
     reuse: tuple[Any, int] | None = None
-    both: Callable[[Any, tuple[Any, ...]], tuple[Pull, ...] | None] | None = None
-    overwrites = False
+    both: Callable[[Any, tuple[Any, Any], Sequence[Any]], bool] | None = None
+    # for each rule of `backs` that is one ufunc of g and one thing kept: that ufunc and its place
+    simple: tuple[tuple[Any, int] | None, ...] = ()
+    shows: tuple[bool, ...] = ()  # for each parent, see `certain`
+    tame = False
     by_entry = False  # entry by entry: `blocks` may sweep a part of the arrays after the other
     width = 1 << 30  # entries of ``kept`` beyond the width are guards of plain operands
     holomorphic = True
@@ -89,6 +92,10 @@ class Op(ABC):
         """Whether the rules of reverse mode of the operands that move take a batch."""
         return False
 
+    def whole(self, kept: Any) -> bool:
+        """Whether all of every input went into the output."""
+        return True
+
     def factors(self, kept: tuple[Any, ...]) -> list[Any]:
         """The arrays that the rules of a product multiply with."""
         return []
@@ -103,17 +110,10 @@ class Op(ABC):
 
 
 def _together(function: Callable[..., Any], place: dict[str, int]) -> Any:
-    """``(g, kept) -> two rules that hand out what `function` made``, or None where it cannot."""
-    places = [place[name] for name in rule_parameters(function)]
+    """``(g, out, kept) -> done``: `function` (see `elementwise`), what it names by position."""
+    places = [place[name] for name in rule_parameters(function) if name != "out"]
 
-    def both(g: Any, kept: tuple[Any, ...]) -> tuple[Pull, Pull] | None:
-        made = function(g, *[kept[i] for i in places])
-        if made is None:
-            return None
-        first, second = made
-        return lambda g, kept, parent: first, lambda g, kept, parent: second
-
-    return both
+    return lambda g, out, kept: function(g, out, *[kept[i] for i in places])
 
 
 def _harmless(number: Any) -> bool:
@@ -162,6 +162,8 @@ class Variant(Op):
         self.name = base.name
         self.rule = rule
         self.risky = rule.risky
+        shows = [names[i] in rule.shows for i in recorded]
+        self.shows, self.tame = tuple(shows) if any(shows) else (), rule.tame
         self.holomorphic = rule.holomorphic
         self.recorded = recorded
         functions = [rule.vjps[names[i]] for i in recorded]
@@ -178,12 +180,11 @@ class Variant(Op):
         where = {name: i for i, name in enumerate(wanted)}
         self.backs = tuple(adapter(f, where) for f in functions)  # type: ignore[arg-type]
         self.forwards = tuple(adapter(f, where) if f else None for f in forwards)
-        # (ufunc, place in kept) of the last recorded input, if its rule may overwrite g
-        last = rule.in_place.get(names[recorded[-1]])
-        self.reuse = (last[0], where[last[1]]) if last is not None else None
+        single = [rule.in_place.get(names[i]) for i in recorded]
+        self.simple = tuple((s[0], where[s[1]]) if s is not None else None for s in single)
+        self.reuse = self.simple[-1]  # the last rule may overwrite g
         if rule.both is not None and len(recorded) == base.nin == 2:
             self.both = _together(rule.both, where)
-        self.overwrites = self.reuse is not None or self.both is not None
         self.quick = self.backs
         self.sources = functions, where
         self.pull = self._first_pull
@@ -266,10 +267,11 @@ class _Guarded(Op):
     def __init__(self, variant: Variant) -> None:
         self.variant = variant
         self.backs = variant.backs
-        self.reuse = variant.reuse
+        self.reuse, self.simple = variant.reuse, variant.simple
         self.name = variant.name
         self.rule = variant.rule
         self.risky = variant.risky
+        self.shows, self.tame = variant.shows, variant.tame
         self.width = variant.width
         self.lift = variant.lift  # type: ignore[method-assign]
         self.weight = variant.weight  # type: ignore[method-assign]

@@ -213,6 +213,7 @@ def backward_into(
         g = GradArray(g, None)
     leaves = [n for n in order if type(n.op) is Leaf]
     walk = Backward(record=record)
+    walk.result = handle
     walk.run(order, [(node, g)], retain_graph)
     for leaf in leaves:
         owner = leaf.op.handle() if leaf.op.handle is not None else None

@@ -5,7 +5,7 @@
     divisor(g, y, x)      -g y / x
     times_cos(g, x)       g cos(x), float64 alone; None where |x| is beyond a million
     times_minus_sin(g, x) -g sin(x), likewise
-    divided, quotient     both cotangents of a maximum, of a quotient, the second written over g
+    divided, quotient, powers   both cotangents of a maximum, a quotient, a power, into two arrays
 
 NumPy needs two to five passes, each through fresh memory. A million float64: 1.1 ms a kernel, 3.6
 for the masks of a maximum, 1.6 for the quotient. All arrays are contiguous, of one shape and one
@@ -77,16 +77,16 @@ def _larger(start, stop, g, x1, x2, out):  # type: ignore[no-untyped-def]
 
 
 @njit()
-def _divided(start, stop, g, x1, x2, out):  # type: ignore[no-untyped-def]
-    """`_larger` into `out`, the other part over `g`: an operand that is NaN gives neither any."""
+def _divided(start, stop, g, x1, x2, first, second):  # type: ignore[no-untyped-def]
+    """`_larger` either way: an operand that is NaN gives neither any."""
     for i in range(start, stop):
         whole = g[i]
         half = 0.5 * whole
         a = x1[i]
         b = x2[i]
         rest = half if a == b else 0.0
-        out[i] = whole if a > b else rest
-        g[i] = whole if a < b else rest
+        first[i] = whole if a > b else rest
+        second[i] = whole if a < b else rest
 
 
 @njit()
@@ -106,13 +106,13 @@ def _divisor(start, stop, g, y, x, out):  # type: ignore[no-untyped-def]
 
 
 @njit()
-def _quotient(start, stop, g, y, x, out):  # type: ignore[no-untyped-def]
-    """``g / x`` into `out`, ``-g y / x`` over `g`."""
+def _quotient(start, stop, g, y, x, first, second):  # type: ignore[no-untyped-def]
+    """``g / x`` and ``-g y / x`` by one division, which takes longer than all the rest."""
     for i in range(start, stop):
-        whole = g[i]
-        divisor = x[i]
-        out[i] = whole / divisor
-        g[i] = -whole * y[i] / divisor
+        part = g[i] / x[i]
+        ratio = y[i]
+        first[i] = part
+        second[i] = -part * ratio
 
 
 def larger(g: Array, x1: Array, x2: Array) -> Array:
@@ -143,34 +143,32 @@ def powers_reference(g: Array, x1: Array, x2: Array, y: Array) -> tuple[Array, A
 
 
 @njit()
-def _powers(start, stop, g, x1, x2, y, log):  # type: ignore[no-untyped-def]
-    """The first over `g`, the second over `log`, the logarithm of x1."""
+def _powers(start, stop, g, x1, x2, y, first, second):  # type: ignore[no-untyped-def]
+    """`second` comes with the logarithm of x1 in it."""
     for i in range(start, stop):
         whole = g[i]
         power = y[i]
-        g[i] = power / x1[i] * x2[i] * whole
-        log[i] = log[i] * power * whole
+        first[i] = power / x1[i] * x2[i] * whole
+        second[i] = second[i] * power * whole
 
 
-def powers(g: Array, x1: Array, x2: Array, y: Array) -> tuple[Array, Array]:
-    """See `powers_reference`; written over `g` and over NumPy's logarithm, which is vectorised."""
-    log = np.log(x1)
-    spread(_powers, g.size, 1.6, *(a.reshape(-1) for a in (g, x1, x2, y, log)))
-    return g, log
+def powers(g: Array, x1: Array, x2: Array, y: Array, first: Array, second: Array) -> bool:
+    """See `powers_reference`; the logarithm is NumPy's, which is vectorised."""
+    np.log(x1, out=second)
+    spread(_powers, g.size, 1.6, *(a.reshape(-1) for a in (g, x1, x2, y, first, second)))
+    return True
 
 
-def divided(g: Array, x1: Array, x2: Array) -> tuple[Array, Array]:
-    """The parts of x1 and x2 by `larger_reference`, the second in the memory of `g`."""
-    out = empty(g.shape, g.dtype)
-    spread(_divided, g.size, 1.4, *(a.reshape(-1) for a in (g, x1, x2, out)))
-    return out, g
+def divided(g: Array, x1: Array, x2: Array, first: Array, second: Array) -> bool:
+    """The parts of x1 and x2 by `larger_reference`."""
+    spread(_divided, g.size, 1.4, *(a.reshape(-1) for a in (g, x1, x2, first, second)))
+    return True
 
 
-def quotient(g: Array, y: Array, x: Array) -> tuple[Array, Array]:
-    """``g / x`` and `divisor_reference`, the second in the memory of `g`."""
-    out = empty(g.shape, g.dtype)
-    spread(_quotient, g.size, 1.4, *(a.reshape(-1) for a in (g, y, x, out)))
-    return out, g
+def quotient(g: Array, y: Array, x: Array, first: Array, second: Array) -> bool:
+    """``g / x`` and `divisor_reference`."""
+    spread(_quotient, g.size, 1.4, *(a.reshape(-1) for a in (g, y, x, first, second)))
+    return True
 
 
 @njit(forceinline=True)

@@ -43,7 +43,7 @@ def imag_transpose(g: Any, dtype: Any) -> Any:
     return 1j * g if dtype.kind == "c" else np.zeros_like(g)
 
 
-linear(np.real, transpose=lambda g: g, batched=True, view=True)
+linear(np.real, transpose=lambda g: g, batched=True, view=True).shows = ("val",)
 linear(np.imag, transpose=imag_transpose, batched=True, view=True)
 
 DEGREES = 180 / math.pi

@@ -46,14 +46,16 @@ def zero(g: Any) -> Any:
 
 
 # ------------------------------------------------------------------------------------ arithmetic
-elementwise(np.add, same, same)
-elementwise(np.subtract, same, lambda g: -g)
+elementwise(np.add, same, same, shows=("x1", "x2"), tame=True)
+elementwise(np.subtract, same, lambda g: -g, shows=("x1", "x2"), tame=True)
 elementwise(
     np.multiply,
     lambda g, x2: g * x2,
     lambda g, x1: g * x1,
     risky=True,
     in_place=((np.multiply, "x2"), (np.multiply, "x1")),
+    shows=("x1", "x2"),
+    tame=True,
 )
 
 
@@ -70,10 +72,10 @@ def divisor(g: Any, x2: Any, y: Any, shape: Any) -> Any:
     return -g * y / x2 if kernels is None else kernels.divisor(g, y, x2)
 
 
-def quotient(g: Any, x2: Any, y: Any) -> Any:
-    """Both cotangents of a quotient in one pass."""
-    kernels = one_pass(g, y, x2)
-    return None if kernels is None else kernels.quotient(g, y, x2)
+def quotient(g: Any, out: Any, x2: Any, y: Any) -> Any:
+    """Both cotangents of a quotient in one pass, if it can be done."""
+    kernels = one_pass(g, y, x2, *out)
+    return kernels is not None and kernels.quotient(g, y, x2, *out)
 
 
 elementwise(
@@ -83,12 +85,15 @@ elementwise(
     risky=True,
     in_place=((np.divide, "x2"), None),
     both=quotient,
+    shows=("x1",),  # an infinite divisor gives a finite 0
+    tame=True,
 )
-elementwise(np.negative, lambda g: -g)
-elementwise(np.positive, same)
-elementwise(np.square, lambda g, x: (g + g) * x, risky=True)  # 2 * g takes longer where g is small
+elementwise(np.negative, lambda g: -g, shows=("x",), tame=True)
+elementwise(np.positive, same, shows=("x",), tame=True)
+# 2 * g takes longer where g is small
+elementwise(np.square, lambda g, x: (g + g) * x, risky=True, shows=("x",), tame=True)
 elementwise(np.reciprocal, lambda g, y: -g * y * y, risky=True)
-elementwise(np.sqrt, lambda g, y: 0.5 * g / y, risky=True)
+elementwise(np.sqrt, lambda g, y: 0.5 * g / y, risky=True, shows=("x",))
 elementwise(np.cbrt, lambda g, y: g / (3 * y * y), risky=True)
 
 
@@ -192,13 +197,13 @@ def power_exponent(g: Any, x1: Any, x2: Any, y: Any) -> Any:
     return np.log(np.where(zero, 1.0, x1) if any_of(zero) else x1) * y * g
 
 
-def powers(g: Any, x1: Any, x2: Any, y: Any) -> Any:
+def powers(g: Any, out: Any, x1: Any, x2: Any, y: Any) -> Any:
     """Both cotangents in one pass, x1**(x2 - 1) as y / x1: where y is normal and x1 positive."""
-    kernels = one_pass(g, x1, x2, y)
+    kernels = one_pass(g, x1, x2, y, *out)
     if kernels is None:
-        return None
+        return False
     plain = x1.min() > 0 and y.min() >= np.finfo(y.dtype).tiny and y.max() < math.inf
-    return kernels.powers(g, x1, x2, y) if plain else None
+    return plain and kernels.powers(g, x1, x2, y, *out)
 
 
 elementwise(np.power, power_base, power_exponent, risky=True, both=powers)
@@ -206,13 +211,15 @@ elementwise(np.float_power, power_base, power_exponent, risky=True, both=powers)
 
 
 # ------------------------------------------------------------------- exponentials and logarithms
-elementwise(np.exp, lambda g, y: g * y, risky=True, in_place=((np.multiply, "y"),))
+elementwise(np.exp, lambda g, y: g * y, risky=True, in_place=((np.multiply, "y"),), tame=True)
 elementwise(np.exp2, lambda g, y: LN2 * g * y, risky=True)
 elementwise(np.expm1, lambda g, x: g * np.exp(x), risky=True)  # y + 1 is 0 from x = -37 down
-elementwise(np.log, lambda g, x: g / x, risky=True, in_place=((np.divide, "x"),))
+elementwise(
+    np.log, lambda g, x: g / x, risky=True, in_place=((np.divide, "x"),), shows=("x",), tame=True
+)
 elementwise(np.log2, lambda g, x: g / (LN2 * x), risky=True)
 elementwise(np.log10, lambda g, x: g / (LN10 * x), risky=True)
-elementwise(np.log1p, lambda g, x: g / (1 + x), risky=True)
+elementwise(np.log1p, lambda g, x: g / (1 + x), risky=True, shows=("x",), tame=True)
 
 
 def level(x1: Any, x2: Any) -> tuple[Any, Any]:
@@ -291,8 +298,8 @@ def cosine_change(g: Any, x: Any) -> Any:
     return -(np.sin(x) * g)
 
 
-elementwise(np.sin, sine_change, risky=True)
-elementwise(np.cos, cosine_change, risky=True)
+elementwise(np.sin, sine_change, risky=True, shows=("x",), tame=True)
+elementwise(np.cos, cosine_change, risky=True, shows=("x",), tame=True)
 elementwise(np.tan, lambda g, y: g * (1 + y * y), risky=True)
 for name in ("deg2rad", "radians"):
     elementwise(getattr(np, name), lambda g: math.pi / 180 * g)
@@ -434,7 +441,7 @@ def tanh_rule(g: Any, x: Any) -> Any:
     return tanh_change(*level(g, x))
 
 
-elementwise(np.tanh, tanh_rule, risky=True)
+elementwise(np.tanh, tanh_rule, risky=True, tame=True)
 elementwise(np.arcsinh, arcsinh_change, risky=True)
 elementwise(np.arccosh, arccosh_change, risky=True)
 elementwise(np.arctanh, lambda g, x: g / ((1 - x) * (1 + x)), risky=True)

@@ -193,15 +193,15 @@ def smaller(g: Any, x1: Any, x2: Any) -> Any:
     return larger(g, x2, x1)
 
 
-def divided(g: Any, x1: Any, x2: Any) -> Any:
-    """`larger` and `smaller` in one pass."""
-    kernels = one_pass(g, x1, x2)
-    return None if kernels is None else kernels.divided(g, x1, x2)
+def divided(g: Any, out: Any, x1: Any, x2: Any) -> Any:
+    """`larger` and `smaller` in one pass, if it can be done."""
+    kernels = one_pass(g, x1, x2, *out)
+    return kernels is not None and kernels.divided(g, x1, x2, *out)
 
 
-def divided_other(g: Any, x1: Any, x2: Any) -> Any:
+def divided_other(g: Any, out: Any, x1: Any, x2: Any) -> Any:
     """`smaller` and `larger` in one pass."""
-    return divided(g, x2, x1)
+    return divided(g, out, x2, x1)
 
 
 def taken(g: Any, x1: Any, x2: Any, y: Any) -> Any:
@@ -210,8 +210,8 @@ def taken(g: Any, x1: Any, x2: Any, y: Any) -> Any:
     return pick(x1 == y, np.where(ties, 0.5 * g, g) if any_of(ties) else g)
 
 
-elementwise(np.maximum, larger, smaller, both=divided)
-elementwise(np.minimum, smaller, larger, both=divided_other)
+elementwise(np.maximum, larger, smaller, both=divided, tame=True)
+elementwise(np.minimum, smaller, larger, both=divided_other, tame=True)
 for name in ("fmax", "fmin"):
     elementwise(getattr(np, name), taken, lambda g, x1, x2, y: taken(g, x2, x1, y))
 
@@ -240,7 +240,7 @@ def clip_high(g: Any, x1: Any, x2: Any, x3: Any) -> Any:
     return pick((x1 > x3) | (x2 > x3), g)
 
 
-elementwise(CLIP, clip_value, clip_low, clip_high).name = "np.clip"
+elementwise(CLIP, clip_value, clip_low, clip_high, tame=True).name = "np.clip"
 
 
 def clip_body(
@@ -289,8 +289,10 @@ elementwise(
     lambda g, x: g * np.sign(x),  # z / |z| for complex z: the direction of steepest ascent
     forward=(absolute_tangent,),
     holomorphic=False,
+    shows=("x",),
+    tame=True,
 )
-elementwise(np.fabs, lambda g, x: g * np.sign(x))
+elementwise(np.fabs, lambda g, x: g * np.sign(x), shows=("x",), tame=True)
 elementwise(np.sign, sign_change, forward=(sign_change,), holomorphic=False)
 elementwise(np.copysign, lambda g, x1, x2: g * np.sign(x1) * np.copysign(1, x2), zero)
 elementwise(np.heaviside, zero, lambda g, x1: pick(x1 == 0, g))

@@ -59,7 +59,7 @@ linear(
     forward=sum_forward,
     ignores=("dtype", "initial"),
     batched=True,
-)
+).shows = ("a",)
 
 
 def known(a: Any, where: Any) -> Any:
@@ -98,7 +98,9 @@ def mean_forward(g: Any, shape: Any, axis: Any, keepdims: Any, where: Any) -> An
     return np.sum(g, axis=along, **options(keepdims=keepdims))
 
 
-linear(np.mean, transpose=mean_transpose, forward=mean_forward, ignores=("dtype",), batched=True)
+linear(
+    np.mean, transpose=mean_transpose, forward=mean_forward, ignores=("dtype",), batched=True
+).shows = ("a",)
 reverse(
     np.nanmean,
     lambda g, a, axis, keepdims, where: mean_transpose(g, a.shape, axis, keepdims, known(a, where)),

@@ -40,6 +40,8 @@ class Rule:
         "recorded",
         "risky",
         "run",
+        "shows",
+        "tame",
         "verdict",
         "view",
     )
@@ -84,6 +86,8 @@ class Rule:
         self.pair: Rule | None = None  # see `of_two`
         self.pointwise = False  # of one array elementwise, though no ufunc: see `pointwise`
         self.by_entry = False  # entry by entry, as ufuncs are: see `graph.blocks`
+        self.shows: tuple[str, ...] = ()  # inputs, finite where the output is: `graph.certain`
+        self.tame = False  # where the output is finite, so are the partial derivatives
         self.fresh = False  # makes a new buffer: constant whatever it was given
         self.compiled: Any = None  # filled by the graph on first use
 

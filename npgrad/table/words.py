@@ -80,6 +80,8 @@ def elementwise(
     risky: bool = False,
     in_place: tuple[tuple[Any, str] | None, ...] = (),
     both: Function | None = None,
+    shows: tuple[str, ...] = (),
+    tame: bool = False,
 ) -> Rule:
     """Decide a ufunc of one output.
 
@@ -102,8 +104,13 @@ def elementwise(
         For each input, where its rule is one ufunc of g and one kept array: that ufunc and the
         name, ``(np.multiply, "x2")``. A large cotangent that is needed no more is then overwritten.
     both : callable, optional
-        ``both(g, ...)``: the cotangents of both inputs in one pass, where `g` may be overwritten
-        (and be one of them); None where it does not apply, and `rules` do the work.
+        ``both(g, out, ...)`` writes the cotangents of both inputs in one pass to the pair of
+        arrays `out`; the answer is False, and nothing done, where `rules` must do the work.
+    shows : tuple of str
+        Inputs that are finite where the output is.
+    tame : bool
+        Where the output is finite, so is every partial derivative, and everything that a rule
+        makes of a finite `g` on the way.
     """
     if ufunc.nin != len(rules):
         raise TypeError(f"{ufunc.__name__} has {ufunc.nin} inputs, {len(rules)} rules were given")
@@ -122,6 +129,7 @@ def elementwise(
     )
     rule.in_place = dict(zip(names, in_place, strict=False))
     rule.both = both
+    rule.shows, rule.tame = shows, tame
     return rule
 
 

@@ -130,6 +130,7 @@ class Run:
                 seeds = [
                     (node, g if type(g) is GradArray else GradArray(g, None)) for node, g in seeds
                 ]
+            walk.result = self.out
             walk.run(order, seeds, retain)
             leaves = walk.leaves
         connected = record
