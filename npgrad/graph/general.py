@@ -120,6 +120,12 @@ class General(Op):
             for i in range(count)
         )
         self.slot_at = tuple(STRICT if i in self.strict else s for i, s in enumerate(self.slot_at))
+        # A real dtype of complex numbers drops their imaginary parts: only a linear rule is then
+        # right, which for the others `check_parameters` sees.
+        self.typed = -1 if rule.kind == "linear" else place.get("dtype", -1)
+        if self.typed >= 0:
+            i = self.typed
+            self.slot_at = (*self.slot_at[:i], SPECIAL, *self.slot_at[i + 1 :])
 
     def _first_pull(self, *given: Any) -> bool:
         rules, places = self.sources

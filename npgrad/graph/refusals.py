@@ -83,12 +83,26 @@ def check_parameters(
                 f"npgrad: {op.name} has no derivative rule for {op.names[i]}={values[i]!r}. "
                 f"Recorded at {at(frame)}. Leave it out, or compute with npgrad.value."
             )
+    if op.typed >= 0 and values[op.typed] is not None:
+        given = [values[i] for i in op.arrays]
+        given += list(values[op.sequence]) if op.sequence >= 0 else []
+        check_parts(op.name, values[op.typed], given, frame)
     for flag, back, name in zip(recorded, op.backs, op.order, strict=True):
         if flag and back is None:
             raise NoDerivative(
                 f"npgrad: {op.name} has no derivative with respect to {name.lstrip('*')!r}. "
                 f"Recorded at {at(frame)}. To treat it as a constant, pass npgrad.value of it."
             )
+
+
+def check_parts(name: str, dtype: Any, operands: Any, frame: FrameType) -> None:
+    """Refuse ``dtype=float`` of complex numbers, of which NumPy multiplies the real parts."""
+    wanted = backend.dtype_of(dtype)
+    if wanted.kind != "c" and any(backend.describe(a)[1].kind == "c" for a in operands):
+        raise TypeError(
+            f"npgrad: {name} with dtype={wanted} of complex numbers would drop their imaginary "
+            f"parts. Recorded at {at(frame)}. Write np.real(x), or leave dtype out."
+        )
 
 
 def _same(a: Any, b: Any) -> bool:

@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 
+from npgrad.graph.refusals import check_parts, user_frame
 from npgrad.primitives import primitive
 from npgrad.rules.diagonals import embed_diagonal
 from npgrad.rules.indexing import as_array, into
@@ -256,6 +257,8 @@ def on_diagonals(part: Array, batch: int, wanted: str, own: str) -> Array:
 def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any) -> Array:
     """``np.einsum``."""
     subscripts, arrays = explicit(operands)
+    if kwargs.get("dtype") is not None and len(arrays) > 1:
+        check_parts("np.einsum", kwargs["dtype"], arrays, user_frame())
     return into(out, contract(subscripts, arrays, {"optimize": optimize, **kwargs}))
 
 
