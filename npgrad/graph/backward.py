@@ -21,7 +21,7 @@ from .conform import conform
 from .cotangents import Cotangents, owns, plain_of
 from .deferred import Deferred, evaluator, lazily, settle, settled
 from .memory import keep_freed
-from .node import Leaf, Node, position
+from .node import Leaf, Node, say_where
 from .op import Op, verify
 from .order import free, freed
 from .questions import answer
@@ -160,12 +160,7 @@ class Backward(Cotangents):
                 if (self.entries > PATIENCE or stop - i > MANY) and not self.aliased and not begin:
                     return i
         except Exception as error:
-            node = self.current or node
-            where = position(node)
-            error.add_note(
-                f"npgrad: in the derivative of {node.op.name}"
-                + (f", recorded at {where}" if where else "")
-            )
+            say_where(error, self.current or node)
             raise
         finally:
             self.most = max(self.most, self.entries)

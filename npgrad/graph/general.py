@@ -98,9 +98,9 @@ class General(Op):
             for name, i in place.items()
             if i not in self.arrays and i != self.sequence and name not in named
         )
+        self.sources = [rule.vjps.get(name) for name in self.order], where
         if self.sequence < 0:
             self.quick = self.backs
-            self.sources = [rule.vjps.get(name) for name in self.order], where
             self.pull = self._first_pull
         self.lone = self.sequence < 0 and self.arrays == (0,)  # of one array
         self.pair: General | None = None  # what a call with two arrays and nothing else records

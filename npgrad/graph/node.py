@@ -116,6 +116,14 @@ def position(node: Node) -> str:
     return f"{os.path.basename(node.code.co_filename)}:{line}" if node.code and line else ""
 
 
+def say_where(error: Exception, node: Node) -> None:
+    """Add to an error of a sweep which operation's derivative raised it."""
+    where = position(node)
+    error.add_note(
+        f"npgrad: in the derivative of {node.op.name}" + (f", recorded at {where}" if where else "")
+    )
+
+
 def source_line(node: Node) -> str:
     """The text of the user's line that recorded `node`; empty if there is none."""
     line = _line(node)

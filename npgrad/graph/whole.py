@@ -6,16 +6,16 @@ the first, whose its buffer is. All of that follows from the structure of the re
 reads one, and gives a function that sweeps every recording of the same structure::
 
     n8, = n9.parents
-    if n9.op is not op9 or n9.shape != shape9:
+    if n9.op is not op9 or n9.shape != (10,):
         return None
+    ...
     c8 = rule9_0(c9, n9.kept[0])
 
-It compares as it goes, and answers None where anything is otherwise: the recording is another one,
-a rule raised, a gradient is not finite. Then `backward` sweeps as ever; until the answer nothing
-but buffers of the function's own is written to, so it may start again.
+It compares first, and answers None where anything is otherwise; so it does where a gradient is not
+finite. Then `backward` sweeps as ever: nothing but buffers of the function's own was written to.
 
-What is written is what `small` writes for an operation: of arrays of one real dtype, all of less
-than `TINY` entries, without writes in place.
+What is written is what `small` writes for an operation, and reads, lists and several outputs: all
+arrays of one real dtype, and of less than `TINY` entries; nothing written in place.
 """
 
 from __future__ import annotations
@@ -26,15 +26,16 @@ from typing import Any
 
 from . import backend
 from .conform import conform
-from .general import General
-from .node import Leaf, Node
+from .general import ITEM, General
+from .node import Leaf, Node, say_where
 from .op import Variant, verify
 from .order import collect
 from .regions import GETITEM, is_basic
 from .small import TINY, called
+from .stacking import STACK
 
-MOST = 500  # operations: the text of one takes 50 us to compile
-Sweep = Callable[[Node, Any, Sequence[Node]], "list[Any] | None"]
+MOST = 2000  # operations: the text of one takes 50 us to compile
+Key = int | tuple[int, int]  # a node's id, and which of several outputs
 
 
 def add_region(buffer: Any, index: Any, value: Any) -> None:
@@ -49,6 +50,27 @@ def add_region(buffer: Any, index: Any, value: Any) -> None:
         backend.add_at(buffer, index, value)
 
 
+class Sweep:
+    """A sweep of one structure; `begins` are the first lines of the nodes, and their names."""
+
+    __slots__ = ("begins", "function")
+
+    def __init__(self, function: Callable[..., Any], begins: list[tuple[int, str]]) -> None:
+        self.function = function
+        self.begins = begins
+
+    def __call__(self, root: Node, g: Any, leaves: Sequence[Node]) -> list[Any] | None:
+        """The cotangents of the leaves, each a buffer of its own, None for zeros; or None."""
+        try:
+            with backend.quiet():
+                return self.function(root, g, leaves)  # type: ignore[no-any-return]
+        except Exception as error:
+            place: Any = error.__traceback__.tb_next  # type: ignore[union-attr]
+            names = [name for line, name in self.begins if line <= place.tb_lineno]
+            say_where(error, place.tb_frame.f_locals[names[-1]] if names else root)
+            raise
+
+
 class _OtherKind(Exception):
     """The recording holds what is not written out."""
 
@@ -60,12 +82,14 @@ class _Writer:
         self.order = order
         self.leaves = leaves
         self.dtype = order[-1].dtype
-        self.lines: list[str] = []
+        self.known: list[str] = []  # lines that recognise
+        self.lines: list[str] = []  # lines that sweep
+        self.begins: list[tuple[int, str]] = []  # the first line of a node's rules, and its name
         self.names = {leaf.id: f"leaf{i}" for i, leaf in enumerate(leaves)}  # of nodes met so far
-        self.cotangents: dict[int, str] = {}  # the names of those that something was added to
+        self.cotangents: dict[Key, str] = {}  # the names of those that something was added to
         self.free: list[str] = []  # names of cotangents that are done with
-        self.buffers: set[int] = set()  # nodes whose cotangent is a buffer of zeros, added into
-        self.fresh: set[int] = set()  # ... or a sum: what nobody else refers to
+        self.buffers: set[Key] = set()  # nodes whose cotangent is a buffer of zeros, added into
+        self.fresh: set[Key] = set()  # ... or a sum: what nobody else refers to
         self.space: dict[str, Any] = {
             "add_region": add_region,
             "all_finite": backend.all_finite,
@@ -77,7 +101,7 @@ class _Writer:
 
     def line(self, text: str) -> None:
         """Write a line."""
-        self.lines.append(f"        {text}")
+        self.lines.append(f"    {text}")
 
     def small(self, node: Node) -> None:
         """Refuse a node that is large, or of another dtype."""
@@ -87,32 +111,29 @@ class _Writer:
         if size >= TINY or node.dtype is not self.dtype:
             raise _OtherKind
 
-    def recognise(self, node: Node, number: int, implied: bool) -> None:
-        """Name the parents of `node`, and leave if it is another operation.
+    def recognise(self, node: Node, number: int, *doubts: str) -> None:
+        """Name the parents of `node`, and leave if it is another operation, or if one of `doubts`.
 
-        `implied`: its shape and dtype are right if those of its parents are.
+        They are texts of what is to be false, with a star for the node.
         """
         name = self.names[node.id]
-        targets, doubts = [], []
+        targets, found = [], []
         for i, parent in enumerate(node.parents):
             known = "None" if parent is None else self.names.get(parent.id)
             if known is not None:
                 targets.append(f"p{i}")
-                doubts.append(f"p{i} is not {known}")
+                found.append(f"p{i} is not {known}")
             else:
                 assert parent is not None
                 targets.append(f"n{parent.id - self.order[0].id}")
                 self.names[parent.id] = targets[-1]
         self.space[f"op{number}"] = node.op
-        doubts.append(f"{name}.op is not op{number}")
-        if not implied:
-            doubts += [f"{name}.shape != {node.shape}", f"{name}.dtype is not dtype"]
-        self.line(f"{', '.join(targets)}, = {name}.parents")
-        self.line(f"if {' or '.join(doubts)}: return None")
+        found += [f"{name}.op is not op{number}", *(doubt.replace("*", name) for doubt in doubts)]
+        self.known.append(f"        {', '.join(targets)}, = {name}.parents")
+        self.known.append(f"        if {' or '.join(found)}: return None")
 
-    def put(self, parent: Node, value: str) -> None:
-        """Add the text `value` to the cotangent of `parent`."""
-        key = parent.id
+    def put(self, key: Key, value: str) -> None:
+        """Add the text `value` to the cotangent `key`."""
         name = self.cotangents.get(key)
         if name is None:
             self.line(f"{self.new(key)} = {value}")
@@ -122,41 +143,48 @@ class _Writer:
             self.line(f"{name} = {name} + {value}")
             self.fresh.add(key)
 
-    def new(self, key: int) -> str:
-        """A name for the cotangent of the node `key`."""
+    def new(self, key: Key) -> str:
+        """A name for the cotangent `key`."""
         name = self.free.pop() if self.free else f"c{len(self.cotangents)}"
         self.cotangents[key] = name
         return name
 
-    def call(self, node: Node, i: int, number: int, g: str) -> str:
-        """The text of a call of the rule of parent `i`."""
+    def call(self, node: Node, i: int, number: int, g: str, parent: str) -> str:
+        """The text of a call of rule `i`."""
         rules, places = node.op.sources
-        rule, parent = rules[i], node.parents[i]
-        if rule is None or parent is None:
+        if rules[i] is None:
             raise _OtherKind
-        self.space[f"rule{number}_{i}"] = rule
+        self.space[f"rule{number}_{i}"] = rules[i]
         kept = f"{self.names[node.id]}.kept"
-        return called(rule, places, f"rule{number}_{i}", g, kept, self.names[parent.id])
+        return called(rules[i], places, f"rule{number}_{i}", g, kept, parent)
 
     def elementwise(self, node: Node, number: int, g: str) -> None:
         """The rules of a ufunc: what they give has the shape of `g`, see `small`."""
         for i, parent in enumerate(node.parents):
             assert parent is not None
-            value = self.call(node, i, number, g)
-            if parent.shape != node.shape:
-                value = f"conform({value}, {self.names[parent.id]})"
-            self.put(parent, value)
+            name = self.names[parent.id]
+            value = self.call(node, i, number, g, name)
+            self.put(
+                parent.id, value if parent.shape == node.shape else f"conform({value}, {name})"
+            )
 
     def general(self, node: Node, number: int, g: str) -> None:
         """The rules of another function: what they give is looked at; guards may follow."""
-        name = self.names[node.id]
-        self.line(f"if len({name}.kept) > {node.op.width}: verify({name}, {name}.kept)")
+        name, op = self.names[node.id], node.op
+        self.line(f"if len({name}.kept) > {op.width}: verify({name}, {name}.kept)")
+        simple = len(op.arrays)
         for i, parent in enumerate(node.parents):
+            value = f"parts[{i - simple}]"
+            if i < simple and parent is not None:
+                value = self.call(node, i, number, g, self.names[parent.id])
+            elif i == simple:  # one rule for all arrays of a sequence
+                slots = f"{name}.kept[{op.width - 1}]"
+                self.line(f"parts = {self.call(node, i, number, g, slots)}")
             if parent is not None:
-                self.line(f"v = {self.call(node, i, number, g)}")
+                self.line(f"v = {value}")
                 self.line(f"if v.shape != {parent.shape} or v.dtype is not dtype:")
                 self.line(f"    v = conform(v, {self.names[parent.id]})")
-                self.put(parent, "v")
+                self.put(parent.id, "v")
 
     def region(self, node: Node, number: int, g: str) -> None:
         """The cotangent of what was read goes into its region of a buffer."""
@@ -182,33 +210,55 @@ class _Writer:
         else:
             self.line(f"add_region({name}, {index}, {g})")
 
+    def item(self, node: Node, number: int, g: str) -> None:
+        """One output of a function of several."""
+        self.put((node.parents[0].id, node.kept[0]), g)  # type: ignore[index, union-attr]
+
+    def stack(self, node: Node, number: int, g: str) -> None:
+        """A list of recorded values that was made an array."""
+        for place, parent in zip(node.kept[0], node.parents, strict=True):  # type: ignore[index]
+            value = f"{g}[{', '.join(map(str, place))}]"
+            if node.shape[len(place) :] != parent.shape:  # type: ignore[union-attr]
+                value = f"conform({value}, {self.names[parent.id]})"  # type: ignore[union-attr]
+            self.put(parent.id, value)  # type: ignore[union-attr]
+
     def operation(self, node: Node, number: int) -> bool:
         """The text of one operation; whether its rules are of those that `backward` masks."""
         op: Any = node.op
-        self.small(node)
-        spread: Any
-        if type(op) is Variant:
-            spread, implied = self.elementwise, len(op.recorded) == op.base.nin
-        elif type(op) is General and op.sequence < 0:
-            spread, implied = self.general, False
-        elif op is GETITEM and node.parents[0].shape:  # type: ignore[union-attr]
-            spread, implied = self.region, False
+        kind, spread = type(op), self.general
+        keys: list[Key] = [node.id]
+        doubts = [f"*.shape != {node.shape}", "*.dtype is not dtype"]
+        if kind is General and node.dtype is None:  # of several outputs
+            keys, doubts[1] = [(node.id, i) for i in range(node.shape[0])], "*.dtype is not None"
         else:
+            self.small(node)
+        if kind is Variant:
+            spread = self.elementwise
+            if len(op.recorded) == op.base.nin:
+                doubts = []  # they are right if those of the parents are
+        elif op is GETITEM and node.parents[0].shape:  # type: ignore[union-attr]
+            spread = self.region
+        elif op is ITEM or op is STACK:
+            spread = self.item if op is ITEM else self.stack
+            doubts.append(f"*.kept[0] != {node.kept[0]}")  # type: ignore[index]
+        elif kind is not General:
             raise _OtherKind
-        self.recognise(node, number, implied)
-        g = self.cotangents.get(node.id)
-        if g is None:  # nothing arrived
-            return False
-        spread(node, number, g)
-        self.free.append(g)
-        return bool(op.masks)
+        self.recognise(node, number, *doubts)
+        arrived = [self.cotangents.get(key) for key in keys]
+        names = [name for name in arrived if name is not None]
+        if names:  # else nothing arrived
+            self.begins.append((len(self.lines), self.names[node.id]))
+            spread(node, number, f"({', '.join(map(str, arrived))})")
+            self.free += names
+        return bool(names and op.masks)
 
     def sweep(self) -> Sweep:
         """The function."""
         root = self.order[-1]
         for leaf in self.leaves:
             self.small(leaf)
-            self.line(f"if {self.names[leaf.id]}.shape != {leaf.shape}: return None")
+            name = self.names[leaf.id]
+            self.known.append(f"        if {name}.shape != {leaf.shape}: return None")
         self.names[root.id] = "root"
         self.cotangents[root.id] = "g"
         masks = False
@@ -227,17 +277,15 @@ class _Writer:
             found.append(name if ours else f"{name}.copy()")
         self.line(f"return [{', '.join(found)}]")
         head = f"        {''.join(f'{self.names[leaf.id]}, ' for leaf in self.leaves)}= leaves"
-        text = ["def sweep(root, g, leaves):", "    try:", head, *self.lines]
-        text += ["    except Exception:", "        return None"]
-        exec(compile("\n".join(text), __file__, "exec"), self.space)
-        return self.space["sweep"]  # type: ignore[no-any-return]
+        text = ["def sweep(root, g, leaves):", "    try:", head, *self.known]
+        text += ["    except Exception:", "        return None", *self.lines]
+        exec(compile("\n".join(text), f"{__file__} (written)", "exec"), self.space)
+        above = len(text) - len(self.lines) + 1
+        return Sweep(self.space["sweep"], [(above + i, name) for i, name in self.begins])
 
 
 def written(root: Node, leaves: Sequence[Node], floor: int) -> Sweep | None:
-    """``sweep(root, g, leaves)`` for recordings like that of `root`; None where it is not for one.
-
-    It gives the cotangents of the leaves, each a buffer of its own, None for zeros; or None.
-    """
+    """The sweep of recordings like that of `root`; None where it is not one to be written out."""
     order, older = collect([root], floor)
     if older or len(order) > MOST or type(root.op) is Leaf:
         return None
