@@ -300,6 +300,11 @@ def asarray(value: Any) -> Array:
     return value if is_array(value) and not isinstance(value, np.generic) else np.asarray(value)
 
 
+def mask(where: Any) -> Array:
+    """``where=`` as an array; of numbers and lists NumPy asks what is true, of arrays booleans."""
+    return where if is_array(where) else np.asarray(where, dtype=bool)
+
+
 def add_at(buffer: Array, index: Index, value: Array) -> None:
     """``buffer[index] += value``, repeated indices adding up."""
     scatter(buffer, index, value)

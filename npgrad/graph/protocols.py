@@ -201,10 +201,10 @@ def _with_keywords(
         if type(out) is GradArray and made.shape != out.shape:
             made = backend.widened(made, out.shape)
         return made if out is None else assign(out, made, op.name, frame)
-    where = unwrap(where)
+    where = backend.mask(unwrap(where))
     result = ufunc(*values, where=where, out=None, **kwargs)  # out=None: NumPy does not warn
     result = backend.asarray(result)
-    backend.copyto(result, 0, backend.broadcast(~backend.asarray(where), result.shape))
+    backend.copyto(result, 0, backend.broadcast(~where, result.shape))
     made = elementwise(op, result, values, parents, frame)
     if out is None:
         out = GradArray(backend.zeros(result, result.shape, result.dtype), None)

@@ -347,7 +347,7 @@ def copyto(
     array, node = _source(value, handle.dtype, name, frame)
     if node is not None and not _recording():
         node = None
-    mask = True if mask is True else parameter(unwrap(mask))
+    mask = True if mask is True else parameter(backend.mask(unwrap(mask)))
     kept = (backend.describe(array)[0] if node is not None else (), _layout(handle), None)
     write(handle, MASK, mask, array, node, _copyto, kept, frame.f_code, frame.f_lasti, _recording())
     _noted(handle)

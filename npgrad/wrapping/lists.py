@@ -104,7 +104,7 @@ def listed(function: Any) -> Maker:
                 args = tuple([vector(b) for b in args])
                 break
             if kwargs:
-                kwargs = {name: vector(b) for name, b in kwargs.items()}
+                kwargs = {k: b if k == "out" else vector(b) for k, b in kwargs.items()}
         return function(*args, **kwargs)
 
     return call
