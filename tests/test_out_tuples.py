@@ -1,4 +1,4 @@
-"""``out=`` as a tuple, in wrapped code as well, and ``where=`` as a list: forms that NumPy takes."""
+"""``out=`` as a tuple, in wrapped code as well, and ``where=`` as a list: NumPy takes both."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def _into(shape, call):
 
 def _two(x, buffer):
     other = np.zeros(3)
-    np.modf(2.5 * x, out=(buffer, other))
+    np.modf(2.3 * x, out=(buffer, other))
     buffer += other * x
 
 
