@@ -3,6 +3,7 @@
 Each program runs unchanged on plain arrays (a copy of x) and recorded; buffers come from ``x``.
 """
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -607,3 +608,46 @@ def test_what_shares_memory_in_numpy_does_so_at_every_order(name: str) -> None:
     np.testing.assert_allclose(npgrad.jvp(moved, (x,), (t,))[1], expected @ t)
     np.testing.assert_allclose(npgrad.hvp(f, x, t), expected)
     np.testing.assert_allclose(npgrad.jacfwd(npgrad.jacfwd(f))(x) @ t, expected)
+
+
+REFUSED = {
+    "index": lambda y, z: y.__setitem__(7, z[0]),
+    "shape": lambda y, z: y.__setitem__(slice(2), np.ones(3) * z),
+    "augmented": lambda y, z: y.__iadd__(np.ones(4) * z[0]),
+    "text": lambda y, z: y.__setitem__(..., "a"),
+    "complex": lambda y, z: y.__setitem__(0, 1j),
+    "copyto": lambda y, z: np.copyto(y, np.ones(4)),
+    "at": lambda y, z: np.add.at(y, [0, 9], z[:2]),
+    "out": lambda y, z: np.multiply(y, np.ones((2, 3)), out=y),
+}
+BUFFERS = {
+    "copy": lambda z: z.copy(),
+    "product": lambda z: z * 1.0,
+    "argument": lambda z: z,
+    "permuted": lambda z: _permuted(z * 1.0),
+}
+
+
+def _permuted(y):
+    y[[0, 1]] = y[[1, 0]]
+    return y
+
+
+@pytest.mark.parametrize("write", REFUSED)
+@pytest.mark.parametrize("buffer", BUFFERS)
+def test_a_write_that_numpy_refuses_leaves_the_array_as_it_was(write, buffer):
+    def f(z):
+        y = BUFFERS[buffer](z)
+        part = y[1:]
+        with contextlib.suppress(IndexError, ValueError, TypeError):
+            REFUSED[write](y, z)
+        kept = y * 1.0
+        y[2] = y[0] * 2.0  # and the next write does not change what was computed before
+        return np.sum(y[::-1] * [1.0, 2.0, 4.0]) + np.sum(part**2) + np.sum(kept)
+
+    z = np.array([1.2, 2.1, 3.0])
+    value, gradient = npgrad.value_and_grad(f)(z)
+    np.testing.assert_allclose(value, f(z.copy()))
+    steps = 1e-6 * np.eye(3)
+    differences = [(f(z + step) - f(z - step)) / 2e-6 for step in steps]
+    np.testing.assert_allclose(gradient, differences, rtol=1e-6)

@@ -254,7 +254,11 @@ def write(
     target = root.array
     for step in path:
         target = step(target)
-    store(target, index, value)
+    try:
+        store(target, index, value)
+    except BaseException:  # NumPy refused it: the program may go on with what was there
+        view.refresh(handle)
+        raise
     if not recording and is_leaf(root):
         renew(root)
         return
