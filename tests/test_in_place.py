@@ -4,6 +4,7 @@ Each program runs unchanged on plain arrays (a copy of x) and recorded; buffers 
 """
 
 import contextlib
+import random
 from collections.abc import Callable
 from typing import Any
 
@@ -651,3 +652,40 @@ def test_a_write_that_numpy_refuses_leaves_the_array_as_it_was(write, buffer):
     steps = 1e-6 * np.eye(3)
     differences = [(f(z + step) - f(z - step)) / 2e-6 for step in steps]
     np.testing.assert_allclose(gradient, differences, rtol=1e-6)
+
+
+def _global_shuffle(m):
+    np.random.seed(0)
+    np.random.shuffle(m)
+
+
+@pytest.mark.filterwarnings("ignore:you are shuffling")
+def test_shuffles_of_rows_are_refused():
+    """NumPy swaps views of what is no ndarray: one row was lost, another came twice."""
+    m = np.arange(1.0, 9.0).reshape(4, 2)
+    weights = np.arange(8.0).reshape(4, 2)
+
+    def f(x, shuffle):
+        x = x * 1.0
+        shuffle(x)
+        return np.sum(x * weights[:, : x.shape[1]] if x.ndim == 2 else x * weights[:, 1])
+
+    generator = lambda x: np.random.default_rng(0).shuffle(x)
+    for shuffle in (generator, lambda x: np.random.RandomState(0).shuffle(x), _global_shuffle):
+        with pytest.raises(npgrad.errors.InPlaceError, match=r"rng\.permutation\(len\(x\)\)"):
+            npgrad.grad(f)(m, shuffle)
+        np.testing.assert_allclose(
+            npgrad.grad(f)(m[:, 0], shuffle),
+            _differences(lambda x, shuffle=shuffle: f(x, shuffle), m[:, 0]),
+            rtol=1e-6,
+        )
+    of_python = lambda x: random.Random(0).shuffle(x)  # loses rows of an ndarray as well
+    np.testing.assert_allclose(
+        npgrad.grad(f)(m, of_python), _differences(lambda x: f(x, of_python), m), rtol=1e-6
+    )
+
+
+def _differences(f, x):
+    steps = 1e-6 * np.eye(x.size).reshape(-1, *x.shape)
+    found = [(f(x + step) - f(x - step)) / 2e-6 for step in steps]
+    return np.reshape(found, x.shape)

@@ -8,9 +8,11 @@ buffer, so n reads of n entries cost O(n) in all.
 from __future__ import annotations
 
 from abc import abstractmethod
+from opcode import opname
 from types import FrameType
 from typing import Any
 
+from ..errors import InPlaceError
 from . import backend, modes
 from .array import GradArray, current, handle_of, made, storage, unwrap
 from .conform import cast, expand, unbroadcast
@@ -292,6 +294,8 @@ def _winners(region: Any, index: Any) -> Any:
 
 def setitem(handle: GradArray, index: Any, value: Any, frame: FrameType) -> None:
     """``handle[index] = value``, recorded."""
+    if type(value) is GradArray and value._view is not None and type(index) is int:
+        _refuse_swaps(handle, value, frame)
     index = normalise(index)
     array, node = _source(value, handle.dtype, "x[i] = v", frame)
     if node is not None and not _recording():
@@ -313,6 +317,23 @@ def setitem(handle: GradArray, index: Any, value: Any, frame: FrameType) -> None
         del here
     write(handle, PUT, index, array, node, _put, kept, frame.f_code, frame.f_lasti, _recording())
     _noted(handle)
+
+
+def _refuse_swaps(handle: GradArray, value: GradArray, frame: FrameType) -> None:
+    """Raise where compiled code swaps two rows, ``x[i], x[j] = x[j], x[i]``, and loses one.
+
+    The shuffles of ``np.random`` do so with what is no ndarray; an ndarray's rows they copy first.
+    In Python's own code the swap means that for NumPy too.
+    """
+    theirs, ours = value._view, handle._view
+    if ours is None or ours is LAZY or theirs is LAZY or theirs.root is not ours.root:
+        return
+    if opname[frame.f_code.co_code[frame.f_lasti]].startswith(("CALL", "PRECALL")):
+        raise InPlaceError(
+            f"npgrad: compiled code would swap rows of a recorded array (at {at(frame)}), as "
+            "np.random's shuffle does, and lose one of them, since they are views. Write "
+            "x = x[rng.permutation(len(x))] instead of rng.shuffle(x)."
+        )
 
 
 def _noted(handle: GradArray) -> None:
