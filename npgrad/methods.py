@@ -249,6 +249,8 @@ def _view(self: GradArray, dtype: Any = None, type: Any = None) -> Any:
             "it does in plain functions; npgrad.value(x).view(...) cuts the gradient."
         )
     if dtype is None or np.dtype(dtype) == self.dtype:
+        if backend.is_scalar(storage(self)):
+            return self
         return getitem(self, ALL, _frame(1))
     from .rules.reinterpret import view_as
 
@@ -342,7 +344,10 @@ def _part(function: Any) -> property:
     """``x.real`` and ``x.imag``, which can be assigned."""
 
     def get(self: GradArray) -> Any:
-        return call(decided(function), (self,), {}, _frame(1))
+        made = call(decided(function), (self,), {}, _frame(1))
+        if function is np.imag and self.dtype.kind != "c" and made.shape:
+            made.setflags(write=False)  # zeros that are nobody's memory
+        return made
 
     def put(self: GradArray, value: Any) -> None:
         if function is np.imag and self.dtype.kind != "c":

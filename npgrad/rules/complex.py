@@ -75,7 +75,7 @@ reverse(np.angle, angle_gradient, angle_tangent, holomorphic=False, batched=True
 def real_if_close_body(a: Any, tol: float = 100) -> Any:
     """The real part where all imaginary parts are rounding errors."""
     if a.dtype.kind != "c":
-        return a
+        return np.copy(a) if np.isscalar(a) else a  # an array of no axes
     if tol > 1:
         tol = np.finfo(a.dtype).eps * tol
     return np.real(a) if np.all(np.absolute(np.imag(a)) < tol) else a

@@ -64,6 +64,19 @@ def into(out: Any, result: Array) -> Array:
     return out
 
 
+def in_order(made: Array, like: Array = None) -> Array:
+    """`made` in the order in which NumPy's result lies: rows first, or as `like` if that is given.
+
+    It decides whether a later ``made.ravel()`` is a view that can be written through.
+    """
+    flags, theirs = getattr(made, "flags", None), getattr(like, "flags", None)
+    if flags is None or made.ndim < 2:
+        return made
+    order = "F" if theirs is not None and theirs.fnc else "C"
+    fits = flags.f_contiguous if order == "F" else flags.c_contiguous
+    return made if fits else made.copy(order=order)
+
+
 # ------------------------------------------------------------------------ the one scatter primitive
 @primitive
 def gather(a: Array, index: Array, axis: int, unique: bool = False) -> Array:
@@ -219,7 +232,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
     inserted = np.broadcast_to(values, (*arr.shape[:axis], count, *arr.shape[axis + 1 :]))
     both = np.concatenate([arr, inserted], axis)
     source = np.where(source < 0, length - 1 - source, source)
-    return gather(both, beside(both).asarray(source), axis - ndim, True)
+    return in_order(gather(both, beside(both).asarray(source), axis - ndim, True), arr)
 
 
 composed(np.insert, insert)

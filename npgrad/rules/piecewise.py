@@ -27,6 +27,7 @@ import numpy as np
 from npgrad.implementations import one_pass
 from npgrad.primitives import primitive
 from npgrad.rules.elementwise import any_of, zero
+from npgrad.rules.indexing import in_order
 from npgrad.table import composed, constant, elementwise, flat, linear, reverse
 
 # ------------------------------------------------------------------------------- choosing by masks
@@ -116,7 +117,7 @@ def select_body(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any
     result = values.pop()
     for condition, value in zip(reversed(condlist), reversed(values), strict=True):
         result = np.where(condition, value, result)
-    return result
+    return in_order(result)
 
 
 def as_array(x: Any) -> Any:
@@ -140,7 +141,7 @@ def choose_body(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> A
     for i in reversed(range(max(count - 1, 1))):
         result = np.where(index == i, as_array(choices[i]), result)
     if out is None:
-        return result
+        return in_order(result) if result.ndim else result[()]  # a number, unlike np.where
     out[...] = result
     return out
 

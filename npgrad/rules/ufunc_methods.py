@@ -25,7 +25,7 @@ from npgrad.rules.extreme import (
     maximum_accumulate,
     minimum_accumulate,
 )
-from npgrad.rules.indexing import as_array
+from npgrad.rules.indexing import as_array, in_order
 from npgrad.rules.product import others, plain_range
 from npgrad.rules.reduced import (
     axes_of,
@@ -361,7 +361,7 @@ def ufunc_reduceat(ufunc: np.ufunc, x: Any, indices: Any, axis: Any = 0, dtype: 
                 for s, m in zip(starts, lengths, strict=True)
             ]
         )
-    return np.moveaxis(y, 0, axis)
+    return in_order(np.moveaxis(y, 0, axis))
 
 
 def ufunc_outer(ufunc: np.ufunc, a: Any, b: Any, **keywords: Any) -> Any:
