@@ -106,7 +106,8 @@ def add_at(buffer: Array, index: Any, value: Array) -> None:
     if isinstance(index, np.ndarray) and index.dtype.kind == "b":
         buffer[index] += value  # a mask selects no entry twice
         return
-    if getattr(value, "size", 0) >= SMALL and _by_rows(buffer, index, value):
+    big = getattr(value, "size", 0) >= SMALL
+    if big and (_by_rows(buffer, index, value) or _by_slabs(buffer, index, value)):
         return
     backend.library(buffer).add.at(buffer, index, value)
 
@@ -168,6 +169,45 @@ def _evaluator() -> Any:
     return module.Evaluator(importlib.import_module("cupy"), now=wanted == "now")
 
 
+def _along_one_axis(buffer: Array, index: Any) -> tuple[Array, Array, int] | None:
+    """The part of `buffer`, the array of integers and its axis, where all else are slices."""
+    arrays = index if type(index) is tuple else (index,)
+    places = [k for k, one in enumerate(arrays) if isinstance(one, np.ndarray)]
+    if len(places) != 1 or any(one is None or isinstance(one, int) for one in arrays):
+        return None
+    place, given = places[0], arrays[places[0]]
+    if (
+        given.dtype.kind not in "iu"
+        or not given.ndim
+        or not all(
+            type(one) is slice or one is Ellipsis for one in arrays[:place] + arrays[place + 1 :]
+        )
+    ):
+        return None
+    axis = buffer.ndim - (len(arrays) - place) if Ellipsis in arrays[:place] else place
+    if not 0 <= axis < buffer.ndim:
+        return None
+    return buffer[(*arrays[:place], slice(None), *arrays[place + 1 :])], given, axis
+
+
+def _by_slabs(buffer: Array, index: Any, value: Array) -> bool:
+    """Let the kernel add along another axis than the first, or into a part of the others."""
+    if type(buffer) is not np.ndarray or buffer.dtype.char not in "fd":
+        return False
+    found = _along_one_axis(buffer, index)
+    if found is None:
+        return False
+    part, given, axis = found
+    module = kernel("take_along")
+    if module is None:
+        return False
+    lead, inner = part.shape[:axis], part.shape[axis + 1 :]
+    flat = module.check_index(given.reshape(-1), part.shape[axis], axis)
+    wide = np.broadcast_to(value, (*lead, *given.shape, *inner)).astype(buffer.dtype, copy=False)
+    part += module.added_rows(None, part.shape, flat, wide.reshape(*lead, flat.size, *inner), axis)
+    return True
+
+
 def _by_rows(buffer: Array, index: Any, value: Array) -> bool:
     """Let the kernel add, if `index` is arrays of integers for the leading axes alone."""
     arrays = index if type(index) is tuple else (index,)
@@ -190,10 +230,11 @@ def _by_rows(buffer: Array, index: Any, value: Array) -> bool:
     if len(arrays) == 1:
         flat = np.ravel(arrays[0])
     else:
+        flat = np.intp(0)
         for axis, (one, extent) in enumerate(zip(arrays, lead, strict=True)):
-            check_index(np.ravel(one), extent, axis)
-        wrapped = [np.where(one < 0, one + n, one) for one, n in zip(arrays, lead, strict=True)]
-        flat = np.ravel(np.ravel_multi_index(np.broadcast_arrays(*wrapped), lead))
+            wrapped = check_index(np.ravel(one), extent, axis).reshape(one.shape)
+            flat = flat * extent + wrapped.astype(np.intp)
+        flat = np.ravel(flat)
     flat = check_index(flat, rows)
     shape = np.broadcast_shapes(*(one.shape for one in arrays)) + buffer.shape[len(arrays) :]
     wide = np.ascontiguousarray(np.broadcast_to(value, shape), buffer.dtype)

@@ -351,9 +351,13 @@ def positions(array: Array) -> Array:
     return library(array).arange(array.size).reshape(array.shape)
 
 
-def last_occurrences(numbers: Array) -> Array:
-    """Where `numbers` holds the last of equal entries, in C order."""
+def last_occurrences(numbers: Array, count: int) -> Array:
+    """Where `numbers`, all below `count`, holds the last of equal entries, in C order."""
     flat = numbers.reshape(-1)
+    if type(flat) is NDARRAY and count <= 16 * flat.size:  # NumPy writes them in this order
+        turn, order = np.empty(count, np.intp), np.arange(flat.size)
+        turn[flat] = order
+        return (turn[flat] == order).reshape(numbers.shape)
     last = library(numbers).zeros(flat.size, bool)
     _, first_of_reversed = np.unique(flat[::-1], return_index=True)
     last[flat.size - 1 - first_of_reversed] = True

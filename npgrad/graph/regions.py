@@ -288,7 +288,7 @@ def _winners(region: Any, index: Any) -> Any:
     if not may_repeat(index):
         return None
     positions = backend.positions(region)[index]
-    last = backend.last_occurrences(positions)
+    last = backend.last_occurrences(positions, region.size)
     return None if bool(last.all()) else last
 
 

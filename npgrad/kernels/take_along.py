@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from npgrad.graph.memory import empty
-from npgrad.kernels._arrays import Array, usable
+from npgrad.kernels._arrays import SMALL, Array, usable
 from npgrad.kernels._compile import njit
 from npgrad.kernels._threads import spread
 from npgrad.kernels.scatter_add import add_line, check_index, sum_rows
@@ -129,6 +129,35 @@ def _along_last(start, stop, x, index, g, out):  # type: ignore[no-untyped-def]
 
 
 @njit()
+def _by_one_index(start, stop, x, index, g, out):  # type: ignore[no-untyped-def]
+    """The same where all rows have one index: four at a time.
+
+    A sum waits for the one before it at the same place, not for those of other rows: row by row,
+    sorted indices took three times as long as uniform ones. In each row the order is that of the
+    index, so that it does not matter which rows are taken together.
+    """
+    a = start
+    while a + 4 <= stop:
+        for row in range(a, a + 4):
+            _begin(x, row, out[row])
+        to0, to1, to2, to3 = out[a], out[a + 1], out[a + 2], out[a + 3]
+        g0, g1, g2, g3 = g[a], g[a + 1], g[a + 2], g[a + 3]
+        for k in range(index.size):
+            i = index[k]
+            to0[i] += g0[k]
+            to1[i] += g1[k]
+            to2[i] += g2[k]
+            to3[i] += g3[k]
+        a += 4
+    for row in range(a, stop):
+        _begin(x, row, out[row])
+        to, add = out[row], g[row]
+        for k in range(index.size):
+            i = index[k]
+            to[i] += add[k]
+
+
+@njit()
 def _check_along_last(start, stop, given, x, g, out, index, wrong):  # type: ignore[no-untyped-def]
     """`_along_last` for an unchecked index, which leaves its checked form in `index`."""
     for a in range(start, stop):
@@ -184,18 +213,16 @@ def _pick(start, stop, index, x, out):  # type: ignore[no-untyped-def]
             to[b] = slab[i, b]
 
 
-@njit()
-def _pick_rows(start, stop, index, x, out):  # type: ignore[no-untyped-def]
-    """Items ``start <= outer m + k < stop``: whole rows."""
-    m = index.size
-    for item in range(start, stop):
-        a = item // m
-        k = item % m
-        i = index[k]
-        row = x[a, i]
-        to = out[a, k]
-        for b in range(to.size):
-            to[b] = row[b]
+def _take(start: int, stop: int, x: Array, index: Array, out: Array) -> None:
+    """NumPy's own take for slabs ``start <= a < stop``, or for a part of the index of one slab.
+
+    It moves rows as blocks, in 60 to 90 % of the processor time of a loop here, and lets other
+    threads run. ``mode="clip"`` writes into `out` without a copy of it.
+    """
+    if len(x) == 1:
+        np.take(x[0], index[start:stop], axis=0, out=out[0, start:stop], mode="clip")
+    else:
+        np.take(x[start:stop], index, axis=1, out=out[start:stop], mode="clip")
 
 
 def _three(shape: Shape, axis: int) -> Shape:
@@ -257,14 +284,15 @@ def check_and_take_along(x: Array, index: Array, axis: int) -> tuple[Array, Arra
 
 def take_rows(x: Array, index: Array, axis: int) -> Array:
     """``np.take`` along `axis` for a one-dimensional `index` as `check_index` gives it."""
-    if not usable(x) or not index.size:
+    a, m, b = _three(x.shape, axis)
+    if type(x) is not np.ndarray or a * index.size * b < SMALL or x.dtype.hasobject:
         return np.take(x, index, axis=axis)
-    a, _, b = _three(x.shape, axis)
-    if b < 8:  # one number at a time is what np.take is good at
-        return np.take(x, index, axis=axis)
+    index = index.astype(np.intp, copy=False)
     out = empty((*x.shape[:axis], index.size, *x.shape[axis + 1 :]), x.dtype)
-    arrays = np.ascontiguousarray(x).reshape(a, -1, b), out.reshape(a, -1, b)
-    spread(_pick_rows, a * index.size, b * 0.3, index, *arrays)
+    # 0.05 ns a byte in blocks, and no less than 0.7 ns a number
+    cost = max(0.7, 0.05 * x.itemsize * b)
+    arrays = np.ascontiguousarray(x).reshape(a, m, b), index, out.reshape(a, index.size, b)
+    spread(_take, a if a > 1 else index.size, cost * (index.size if a > 1 else 1), *arrays)
     return out
 
 
@@ -337,9 +365,9 @@ def added_rows(x: Array | None, shape: Shape, index: Array, g: Array, axis: int)
     if a == 1:
         sum_rows(_rows(g, m, b), index, out.reshape(-1, b), _base(x, g, shape[axis], b))
     elif b == 1:
-        base, places = _base(x, g, a, shape[axis]), np.broadcast_to(index, (a, m))
-        to = places, _rows(g, a, m), out.reshape(a, -1)
-        spread(_along_last, a, m * 1.0 + shape[axis] * 0.3, base, *to)
+        base = _base(x, g, a, shape[axis])
+        to = index, _rows(g, a, m), out.reshape(a, -1)
+        spread(_by_one_index, a, m * 1.0 + shape[axis] * 0.3, base, *to)
     else:
         base = _base(x, g, a, shape[axis] * b)
         slabs = index, _rows(g, a, m, b), out.reshape(a, -1, b)

@@ -99,6 +99,10 @@ def scatter_add(g: Array, index: Array, length: int, axis: int, unique: bool = F
         scatter_rows = module_of("scatter_add").scatter_rows
         if not lead:
             return scatter_rows(rows, index, length)
+        if g.dtype.char in "fd":
+            along = module_of("take_along")
+            places = along.check_index(index, length, len(lead))
+            return along.added_rows(None, (*lead, length, *inner), places, rows, len(lead))
         return np.moveaxis(scatter_rows(np.moveaxis(rows, axis, 0), index, length), 0, axis)
     out = np.zeros_like(rows, shape=(*lead, length, *inner))
     where = (..., index, *(slice(None),) * len(inner))
@@ -154,6 +158,12 @@ def take_along_transpose(g: Array, shape: Shape, indices: Array, axis: int | Non
         return scatter(g, shape, indices, None)
     ndim, axis = len(shape), negative_axis(axis, len(shape))
     length, batch = shape[axis], g.shape[: g.ndim - ndim]
+    if isinstance(g, np.ndarray) and g.size >= KERNEL_SIZE and g.shape == indices.shape:
+        others = [k for k in range(ndim) if k != axis + ndim]
+        if all(g.shape[k] == shape[k] for k in others):
+            return module_of("take_along").check_and_add_along(
+                None, shape, indices, g, axis + ndim
+            )[0]
     moved = np.moveaxis(g, axis, -1)
     lines = moved.shape[len(batch) : -1]
     index = np.broadcast_to(np.moveaxis(indices, axis, -1), moved.shape[len(batch) :])

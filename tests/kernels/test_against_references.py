@@ -301,6 +301,25 @@ def everything(rng: np.random.Generator) -> list[Any]:
     out += [conv2d.conv2d_grad_weight(given, images, (16, 1, 3, 3), grouped)]
     out += [conv2d.conv2d_grad_input(given[:, :, ::2, ::2], filters, images.shape, strided)]
     out += [softmax.softmax(x), log_softmax.log_softmax(x), activations.gelu(x)]
+    window = pool2d.Window((3, 3), (2, 2), (1, 1))
+    out += [
+        softmax.softmax_grad(g, x),
+        log_softmax.log_softmax_grad(g, x),
+        max_pool2d.max_pool2d(images, window),
+        pool2d.avg_pool2d(images, window),
+    ]
+    lines, along = np.ascontiguousarray(g.T), rng.integers(0, 100, g.shape)
+    some, few = check_index(rng.integers(0, 40, 3000), 40), check_index(along[0] % 7, 7)
+    out += [
+        take_along.added_rows(None, (100, 40), some, lines, 1),
+        take_along.added_rows(None, (40, 100), some, g, 0),
+        take_along.added_rows(None, (30, 7, 100), few, g.reshape(30, 100, 100), 1),
+        take_along.take_rows(g, some, 0),
+        take_along.take_rows(g, some, 1),
+        take_along.check_and_add_along(None, g.shape, along, g, 1)[0],
+        take_along.check_and_add_along(None, g.shape, along, g, 0)[0],
+        take_along.check_and_take_along(g, along, 1)[0],
+    ]
     return out
 
 
