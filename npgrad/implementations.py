@@ -106,6 +106,11 @@ def add_at(buffer: Array, index: Any, value: Array) -> None:
     if isinstance(index, np.ndarray) and index.dtype.kind == "b":
         buffer[index] += value  # a mask selects no entry twice
         return
+    if buffer.dtype.char == "e":  # sums of float16 stop at 2048 ones
+        wide = buffer.astype(np.float32)
+        add_at(wide, index, value)
+        buffer[...] = wide
+        return
     big = getattr(value, "size", 0) >= SMALL
     if big and (_by_rows(buffer, index, value) or _by_slabs(buffer, index, value)):
         return
@@ -230,11 +235,11 @@ def _by_rows(buffer: Array, index: Any, value: Array) -> bool:
     if len(arrays) == 1:
         flat = np.ravel(arrays[0])
     else:
-        flat = np.intp(0)
+        place: Any = 0
         for axis, (one, extent) in enumerate(zip(arrays, lead, strict=True)):
             wrapped = check_index(np.ravel(one), extent, axis).reshape(one.shape)
-            flat = flat * extent + wrapped.astype(np.intp)
-        flat = np.ravel(flat)
+            place = place * extent + wrapped.astype(np.intp)
+        flat = np.ravel(place)
     flat = check_index(flat, rows)
     shape = np.broadcast_shapes(*(one.shape for one in arrays)) + buffer.shape[len(arrays) :]
     wide = np.ascontiguousarray(np.broadcast_to(value, shape), buffer.dtype)

@@ -135,3 +135,51 @@ def test_of_repeated_places_the_last_is_written(count: int, extent: int) -> None
     for place, k in last.items():
         want[k] = weights[place]
     np.testing.assert_array_equal(pull(weights)[0], want)
+
+
+HALF: dict[str, Callable[[Any], Any]] = {
+    "rows": lambda x: x[np.zeros(5000, int)],
+    "columns": lambda x: x[:, np.zeros(5000, int)],
+    "places": lambda x: x[np.zeros(5000, int), np.zeros(5000, int)],
+    "take": lambda x: np.take(x, np.zeros(5000, int), axis=1),
+    "along": lambda x: np.take_along_axis(x, np.zeros((5000, 2), int), 0),
+    "index_select": lambda x: npgrad.nn.index_select(x, 0, np.zeros(5000, int)),
+    "gather": lambda x: npgrad.nn.gather(x, 1, np.zeros((3, 5000), int)),
+    "broadcast": lambda x: np.broadcast_to(x, (5000, 3, 2)),
+    "add": lambda x: x + np.zeros((5000, 3, 2), "f2"),
+    "divide": lambda x: np.ones((5000, 3, 2), "f2") / x,
+    "bias of rows": lambda x: x[0] + np.zeros((5000, 2), "f2"),
+}
+
+
+@pytest.mark.parametrize("off", [False, True])
+@pytest.mark.parametrize("name", HALF)
+def test_sums_of_half_precision_do_not_stop_at_2048(name: str, off: bool) -> None:
+    x = np.ones((3, 2), "f2")
+    with kernels.disabled() if off else np.errstate():
+        out, pull = npgrad.vjp(HALF[name], x)
+        g = pull(np.ones_like(out))[0]
+    assert g.dtype == np.float16
+    assert abs(g[0, 0]) == 5000
+
+
+def assign(x: Any) -> Any:
+    y = np.zeros((5000, 2), "f2", like=x)
+    y[:] = x
+    return y
+
+
+def test_half_precision_written_to_many_places() -> None:
+    out, pull = npgrad.vjp(assign, np.ones(2, "f2"))
+    np.testing.assert_array_equal(pull(np.ones_like(out))[0], [5000, 5000])
+
+
+def test_values_of_half_precision_are_numpys_where_it_computes_them() -> None:
+    rows, zeros = np.ones((5000, 2), "f2"), np.zeros(5000, int)
+    recorded, plain = npgrad.array(np.zeros((3, 2), "f2")), np.zeros((3, 2), "f2")
+    np.add.at(recorded, zeros, npgrad.array(rows))
+    np.add.at(plain, zeros, rows)
+    np.testing.assert_array_equal(npgrad.value(recorded), plain)
+    whole = npgrad.nn.index_add(np.zeros((3, 2), "f2"), 0, zeros, rows)
+    assert whole.dtype == np.float16
+    assert whole[0, 0] == 5000

@@ -23,6 +23,7 @@ broadcast_shapes = np.broadcast_shapes
 dtype_of: Any = np.dtype
 FLOAT = np.dtype(np.float64)
 COMPLEX = np.dtype(np.complex128)
+SINGLE, HALF = np.dtype(np.float32), np.dtype(np.float16)
 
 # Types that may stand beside a recorded array as they are. Everything else takes the slow door.
 NUMBERS = frozenset({float, int, complex, bool})
@@ -310,7 +311,8 @@ def add_at(buffer: Array, index: Index, value: Array) -> None:
     scatter(buffer, index, value)
 
 
-def _add_at(buffer: Array, index: Index, value: Array) -> None:
+def add_one_by_one(buffer: Array, index: Index, value: Array) -> None:
+    """``np.add.at`` itself."""
     library(buffer).add.at(buffer, index, value)
 
 
@@ -319,7 +321,7 @@ def _copied(value: Array) -> Array:
 
 
 # Replaced by the accelerated ones when the rules are loaded.
-scatter: Any = _add_at
+scatter: Any = add_one_by_one
 copied: Any = _copied
 
 

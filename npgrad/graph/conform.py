@@ -12,6 +12,11 @@ from . import backend
 from .node import Node
 
 
+def wide(value: Any) -> Any:
+    """`value` ready to be summed: NumPy adds rows of float16 in float16, ones up to 2048."""
+    return value.astype(backend.SINGLE) if backend.describe(value)[1] == backend.HALF else value
+
+
 def unbroadcast(value: Any, shape: tuple[int, ...], batch: int) -> Any:
     """Sum `value` over the axes along which broadcasting repeated an array of `shape`."""
     if not shape and not batch:
@@ -27,7 +32,7 @@ def unbroadcast(value: Any, shape: tuple[int, ...], batch: int) -> Any:
         if extent == 1 != have[batch + extra + axis]
     )
     if axes:
-        value = value.sum(axis=axes)
+        value = wide(value).sum(axis=axes)
     target = have[:batch] + shape
     return value if value.shape == target else value.reshape(target)
 
@@ -36,6 +41,7 @@ def conform(value: Any, node: Node, batch: int = 0) -> Any:
     """`value`, a cotangent of `node`, with the node's shape, realness and dtype."""
     shape, dtype = backend.describe(value)
     if shape[batch:] != node.shape:
+        value = wide(value)
         if not batch and not (shape and node.shape):
             value = expand(value, node.shape) if not shape else backend.total(value)
             return cast(value, node.dtype)

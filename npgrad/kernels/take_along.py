@@ -305,12 +305,20 @@ def _rows(array: Array, *shape: int) -> Array:
     return np.ascontiguousarray(array).reshape(shape)
 
 
+def _in_single(run: Any, x: Array | None, shape: Shape, index: Array, g: Array, axis: int) -> Array:
+    """`run` of float16 in float32: half precision counts ones up to 2048."""
+    x = None if x is None else x.astype(np.float32)
+    return run(x, shape, index, g.astype(np.float32), axis).astype(np.float16)
+
+
 def added_along(x: Array | None, shape: Shape, index: Array, g: Array, axis: int) -> Array:
     """An array of `shape`, `x` or zeros, with `g` added along `axis` by an index of its shape.
 
     `index` is as `check_index` gives it. In the other axes it may be shorter than `shape`.
     """
     arrays = (g,) if x is None else (g, x)
+    if g.dtype == np.float16:
+        return _in_single(added_along, x, shape, index, g, axis)
     if _others(shape, axis) != _others(g.shape, axis) or not usable(*arrays, small=512):
         return added_along_reference(x, shape, index, g, axis)
     a, m, b = _three(g.shape, axis)
@@ -358,6 +366,8 @@ def added_rows(x: Array | None, shape: Shape, index: Array, g: Array, axis: int)
     `index` has one dimension and is as `check_index` gives it.
     """
     arrays = (g,) if x is None else (g, x)
+    if g.dtype == np.float16:
+        return _in_single(added_rows, x, shape, index, g, axis)
     if not usable(*arrays, small=512):
         return added_rows_reference(x, shape, index, g, axis)
     a, m, b = _three(g.shape, axis)
