@@ -17,10 +17,11 @@ SIZE = 1000
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """Blocks of some 24 numbers from 600 entries on; returns the operations of the runs swept."""
+    """Blocks of 24 numbers from 600 entries on; returns the operations of the runs swept."""
     monkeypatch.setattr(backward, "TINY", 600)
     monkeypatch.setattr(blocks, "LARGE", 600)
-    monkeypatch.setattr(blocks, "CACHE", 8 * 24 * 8)
+    monkeypatch.setattr(blocks, "CACHE", 0)
+    monkeypatch.setattr(blocks, "BYTES", 24 * 8)
     runs: list[list[str]] = []
     sweep = blocks.sweep
 

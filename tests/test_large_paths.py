@@ -32,7 +32,7 @@ SIZES = {
     "graph.backward": {"TINY": 0},
     "graph.cotangents": {"TINY": 0},
     "rules.matmul": {"FEW": 0},
-    "graph.blocks": {"LARGE": 0, "SHORTEST": 1, "CACHE": 64},
+    "graph.blocks": {"LARGE": 0, "SHORTEST": 1, "CACHE": 64, "BYTES": 16},
     "implementations": {"LARGE": 0, "SMALL": 0},
     "rules.elementwise": {"FEW": 0},
     "rules.extreme": {"FEW": 0},

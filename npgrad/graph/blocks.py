@@ -3,9 +3,9 @@
 A rule that is one pass over a million entries waits for memory: on the machine of decision 0012 a
 product into fresh memory takes 0.95 ms, and 0.4 ms where its operands are in the cache. So where
 the sweep meets a large elementwise operation it looks for others of the same shape further down,
-and takes a block of each array through all of them before it goes on to the next. The blocks of
-all arrays together fit into the cache: 100 KB each in a long run, 300 in a short one. Cotangents
-between two operations of the run are then never whole; what leaves the run is written once.
+and takes a block of each array through all of them before it goes on to the next: 128 KB each, or
+as much as lets all blocks stay in the cache together. Cotangents between two operations of the run
+are then never whole; what leaves the run is written once.
 
 Rules are called as ever, with blocks for arrays and a stand-in for the parent that has the block's
 shape. Only the everyday sweep of plain arrays does this: one that is recorded, batched or careful
@@ -22,7 +22,8 @@ from .node import Leaf, Node
 from .op import verify
 
 LARGE = 1 << 18  # entries from which on a run is worth looking for: 2 MB of float64
-CACHE = 3 << 19  # bytes of the blocks that are in use at once: they stay in a cache of 2 MB
+CACHE = 3 << 19  # bytes of the blocks of a short run: all stay in a cache of 2 MB
+BYTES = 1 << 17  # of a block of a long run, which uses a few arrays at a time
 SHORTEST = 3  # operations, or fewer if rules make arrays on the way
 REACH = 400  # nodes that are looked at for one run
 
@@ -189,9 +190,9 @@ def sweep(walk: Any, nodes: list[Node], g: Any) -> int:
 
 
 def _extent(members: list[_Member], others: int, itemsize: int) -> int:
-    """Entries of a block: of everything that the run reads, writes and makes on the way."""
+    """Entries of a block; a call of a rule, a microsecond, must stay small against its work."""
     read = {id(member.kept[i].base) for member in members for i in member.sliced}
-    return max(1, CACHE // (itemsize * (len(read) + len(members) + others)))
+    return max(1, BYTES // itemsize, CACHE // (itemsize * (len(read) + len(members) + others)))
 
 
 def factor(simple: Any, g: Any, kept: Any) -> Any:
