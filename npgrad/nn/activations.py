@@ -139,6 +139,10 @@ def _applied(function: Any, x: Any, *parameters: Any) -> Any:
 def relu(x: Any) -> Any:
     """``max(x, 0)``; its gradient at 0 is 0.
 
+    References
+    ----------
+    V. Nair, G. E. Hinton (2010), Rectified linear units improve restricted Boltzmann machines.
+
     Examples
     --------
     >>> import numpy as np, npgrad
@@ -149,7 +153,12 @@ def relu(x: Any) -> Any:
 
 
 def leaky_relu(x: Any, slope: float = 0.01) -> Any:
-    """``x`` where it is positive, ``slope * x`` elsewhere.
+    """``x`` where it is positive, ``slope * x`` elsewhere; its gradient at 0 is the slope.
+
+    References
+    ----------
+    A. L. Maas, A. Y. Hannun, A. Y. Ng (2013), Rectifier nonlinearities improve neural network
+    acoustic models.
 
     Examples
     --------
@@ -175,6 +184,11 @@ def sigmoid(x: Any) -> Any:
 def silu(x: Any) -> Any:
     """``x * sigmoid(x)``, also called swish.
 
+    References
+    ----------
+    S. Elfwing, E. Uchibe, K. Doya (2018), arXiv:1702.03118; as swish P. Ramachandran, B. Zoph,
+    Q. V. Le (2017), arXiv:1710.05941.
+
     Examples
     --------
     >>> import numpy as np, npgrad
@@ -190,6 +204,10 @@ swish = silu
 def gelu(x: Any) -> Any:
     """``x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3)))``: the tanh form of gelu.
 
+    References
+    ----------
+    D. Hendrycks, K. Gimpel (2016), Gaussian error linear units, arXiv:1606.08415, section 2.
+
     Examples
     --------
     >>> import numpy as np, npgrad
@@ -200,7 +218,7 @@ def gelu(x: Any) -> Any:
 
 
 def gelu_erf(x: Any) -> Any:
-    """``x * Phi(x)`` with the normal distribution function: the exact form of gelu.
+    """``x * Phi(x)`` with the normal distribution function: the exact form of `gelu`.
 
     Examples
     --------
@@ -214,6 +232,10 @@ def gelu_erf(x: Any) -> Any:
 def erf(x: Any) -> Any:
     """The error function ``2 / sqrt(pi) * integral from 0 to x of exp(-t**2)``.
 
+    References
+    ----------
+    NIST Digital Library of Mathematical Functions, 7.2.1; its derivative is 7.10.1.
+
     Examples
     --------
     >>> import numpy as np, npgrad
@@ -226,6 +248,11 @@ def erf(x: Any) -> Any:
 def softplus(x: Any) -> Any:
     """``log(1 + exp(x))``, without overflow.
 
+    References
+    ----------
+    C. Dugas et al. (2000), Incorporating second-order functional knowledge for better option
+    pricing.
+
     Examples
     --------
     >>> import numpy as np, npgrad
@@ -236,7 +263,7 @@ def softplus(x: Any) -> Any:
 
 
 def clamp(x: Any, min: Any = None, max: Any = None) -> Any:
-    """``np.clip(x, min, max)``; the gradient passes at the bounds.
+    """``np.clip(x, min, max)``; either bound may be missing, the gradient passes at both.
 
     Examples
     --------

@@ -144,6 +144,10 @@ def conv2d(
     ShapeMismatch
         Naming the array whose shape is wrong.
 
+    References
+    ----------
+    V. Dumoulin, F. Visin (2016), A guide to convolution arithmetic, arXiv:1603.07285.
+
     Examples
     --------
     >>> import numpy as np, npgrad
@@ -245,6 +249,10 @@ def conv_transpose2d(
     ------
     ShapeMismatch
         Naming the array whose shape is wrong.
+
+    References
+    ----------
+    V. Dumoulin, F. Visin (2016), arXiv:1603.07285, chapter 4.
 
     Examples
     --------

@@ -203,6 +203,15 @@ def _full_index(name: str, x: Any, index: Any, axis: int) -> Any:
 def index_select(x: Any, axis: int, index: Any) -> Any:
     """The slices of `x` along `axis` that `index` names: ``np.take(x, index, axis)``.
 
+    Parameters
+    ----------
+    x : array_like
+        The array picked from.
+    axis : int
+        The axis that `index` counts along.
+    index : array_like of int
+        One-dimensional; entries may repeat, and negative ones count from the end.
+
     Raises
     ------
     OutOfRange
@@ -235,10 +244,8 @@ def gather(x: Any, axis: int, index: Any) -> Any:
 
     Raises
     ------
-    OutOfRange
-        (an IndexError) for an index outside of the axis.
-    ShapeMismatch
-        When `index` does not fit x.
+    OutOfRange, ShapeMismatch
+        As `index_select` does.
 
     Examples
     --------
@@ -268,10 +275,8 @@ def index_add(x: Any, axis: int, index: Any, src: Any) -> Any:
 
     Raises
     ------
-    OutOfRange
-        (an IndexError) for an index outside of the axis.
-    ShapeMismatch
-        When `src` or `index` does not fit.
+    OutOfRange, ShapeMismatch
+        As `index_select` does; for `src` too.
 
     Examples
     --------
@@ -302,10 +307,8 @@ def scatter_add(x: Any, axis: int, index: Any, src: Any) -> Any:
 
     Raises
     ------
-    OutOfRange
-        (an IndexError) for an index outside of the axis.
-    ShapeMismatch
-        When `src` or `index` does not fit.
+    OutOfRange, ShapeMismatch
+        As `index_add` does.
 
     Examples
     --------
@@ -334,6 +337,15 @@ def _added(
 
 def narrow(x: Any, axis: int, start: int, length: int) -> Any:
     """The slice ``start <= i < start + length`` of `x` along `axis`; a view.
+
+    Parameters
+    ----------
+    x : array_like
+        The array.
+    axis : int
+        The axis that is cut.
+    start, length : int
+        A negative start counts from the end.
 
     Raises
     ------

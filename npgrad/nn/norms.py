@@ -213,6 +213,10 @@ def layer_norm(
     ShapeMismatch
         Naming the array whose shape is wrong.
 
+    References
+    ----------
+    J. L. Ba, J. R. Kiros, G. E. Hinton (2016), Layer normalization, arXiv:1607.06450.
+
     Examples
     --------
     >>> import numpy as np, npgrad
@@ -238,6 +242,10 @@ def rms_norm(x: Any, weight: Any = None, eps: float = 1e-5, *, axis: int = -1) -
     ------
     ShapeMismatch
         Naming the array whose shape is wrong.
+
+    References
+    ----------
+    B. Zhang, R. Sennrich (2019), Root mean square layer normalization, arXiv:1910.07467.
 
     Examples
     --------
@@ -271,6 +279,10 @@ def group_norm(x: Any, groups: int, weight: Any = None, bias: Any = None, eps: f
     ShapeMismatch
         Naming the array whose shape is wrong.
 
+    References
+    ----------
+    Y. Wu, K. He (2018), Group normalization, arXiv:1803.08494.
+
     Examples
     --------
     >>> import numpy as np, npgrad
@@ -294,15 +306,17 @@ def batch_norm(x: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) 
     ----------
     x : array_like
         (n, channels, ...); the variance is the biased one, of this batch.
-    weight, bias : array_like, optional
-        (channels,).
-    eps : float
-        Added to the variance, inside of the root.
+    weight, bias, eps
+        As for `group_norm`.
 
     Raises
     ------
     ShapeMismatch
         Naming the array whose shape is wrong.
+
+    References
+    ----------
+    S. Ioffe, C. Szegedy (2015), Batch normalization, arXiv:1502.03167, algorithm 1.
 
     Examples
     --------

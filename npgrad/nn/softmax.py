@@ -121,6 +121,16 @@ def _along(function: Any, x: Any, axis: int, name: str, reduces: bool = False) -
 def softmax(x: Any, axis: int = -1) -> Any:
     """``exp(x) / sum(exp(x))`` along `axis`, without overflow.
 
+    Raises
+    ------
+    ShapeMismatch
+        When x has no axis, or no entry along it.
+
+    References
+    ----------
+    J. S. Bridle (1990), Probabilistic interpretation of feedforward classification network
+    outputs.
+
     Examples
     --------
     >>> import numpy as np, npgrad
@@ -132,7 +142,7 @@ def softmax(x: Any, axis: int = -1) -> Any:
 
 
 def log_softmax(x: Any, axis: int = -1) -> Any:
-    """``x - logsumexp(x)`` along `axis`.
+    """``x - logsumexp(x)`` along `axis`: the logarithm of `softmax`; raises as that does.
 
     Examples
     --------
@@ -144,7 +154,12 @@ def log_softmax(x: Any, axis: int = -1) -> Any:
 
 
 def logsumexp(x: Any, axis: int = -1) -> Any:
-    """``log(sum(exp(x)))`` along `axis`, without overflow.
+    """``log(sum(exp(x)))`` along `axis`, without overflow; raises as `softmax` does.
+
+    References
+    ----------
+    P. Blanchard, D. J. Higham, N. J. Higham (2021), Accurately computing the log-sum-exp and
+    softmax functions, whose shifted form this is.
 
     Examples
     --------

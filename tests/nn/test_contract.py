@@ -348,3 +348,16 @@ def test_debug_names_the_line_of_the_caller() -> None:
     silent = np.errstate(invalid="ignore")
     with npgrad.debug(), silent, pytest.raises(FloatingPointError, match=r"test_contract\.py:"):
         nn.affine(x, np.inf, -np.inf)
+
+
+def test_the_page_names_every_operation() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "nn.md").read_text()
+    assert [name for name in nn.__all__ if f"`{name}`" not in page] == []
+
+
+@pytest.mark.parametrize("name", nn.__all__)
+def test_every_operation_has_an_example_and_says_what_it_computes(name: str) -> None:
+    text = getattr(nn, name).__doc__
+    assert f"npgrad.nn.{name}(" in text or name == "swish"
+    assert "Examples\n    --------" in text
+    assert text[0] != "\n" and text.split("\n")[0].rstrip().endswith((".", ":"))
