@@ -478,6 +478,21 @@ def leaf(array: Any, public: bool = False, origin: Node | None = None) -> GradAr
     return handle
 
 
+def fresh_leaf(array: Any, given: Any) -> GradArray:
+    """`leaf` for an array of NumPy's that is a transform's copy of `given`, written out."""
+    op = _new(Leaf)
+    op.given, op.own, op.open, op.public = given, False, True, False
+    node = _new(Node)
+    node.id = next_id()
+    node.op, node.parents, node.kept = op, (), ()
+    node.shape, node.dtype = array.shape, array.dtype
+    node.code, node.lasti = None, 0
+    handle: GradArray = _new(GradArray)
+    handle._array, handle._node, handle._view = array, node, None
+    op.handle = ref(handle)
+    return handle
+
+
 def leaf_node(handle: GradArray) -> Node | None:
     """The node of the leaf that `handle` was before any write to it; None if it never was one."""
     view = handle._view

@@ -243,6 +243,9 @@ def total(value: Array) -> Array:
     return np.add.reduce(value, None) if type(value) is np.ndarray else value.sum()
 
 
+VDOT: Any = getattr(np.vdot, "_implementation", np.vdot)  # of plain arrays
+
+
 def sum_rows(value: np.ndarray[Any, Any]) -> Array:
     """The sum along the first axis."""
     return np.add.reduce(value, 0)

@@ -114,6 +114,7 @@ class General(Op):
         self.run = rule.run or getattr(rule.fun, "_implementation", rule.fun)
         self.template = [None if d is inspect.Parameter.empty else d for d in self.defaults]
         self.template += [None, None]
+        self.nothing = tuple(self.template)  # what a call with one array keeps if no rule names it
         self.options = tuple(self.template[2:-2])  # of a pair: what a call with two arrays leaves
         self.slot_at = tuple(
             self.slot.get(i, SPECIAL if i in (self.out, self.sequence) else OPTION)

@@ -255,20 +255,24 @@ def lone(op: General, x: Any, frame: FrameType) -> Any:
     dtype = result.dtype
     if dtype is not FLOAT and dtype.kind not in "fc":
         return result
-    shares = result is array or (result.base is not None and ownership.is_view(result, array))
+    base = result.base
+    shares = result is array or (
+        base is not None and (base is array or ownership.is_view(result, array))
+    )
     if shares and not op.view:
         result = backend.snapshot(result)
-    values = op.template[:]
-    if 0 not in plan[0]:
-        values[0] = array
-    if plan[3]:
-        values[-2] = result
-    kept = tuple(values)
+    kept = op.nothing
+    if 0 not in plan[0] or plan[3]:
+        values = op.template[:]
+        if 0 not in plan[0]:
+            values[0] = array
+        if plan[3]:
+            values[-2] = result
+        kept = tuple(values)
     handle = made(result, op, (parent,), kept, frame)
     if shares and op.view:
         if kept[0] is not None:
-            values[0] = None
-            kept = tuple(values)
+            kept = (None, *kept[1:])
         link(handle, x, op, kept)
     return handle
 

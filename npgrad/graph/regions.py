@@ -125,9 +125,18 @@ def getitem(handle: GradArray, index: Any, frame: FrameType) -> Any:
     """``handle[index]``, recorded; a view is linked to its root, as NumPy's is."""
     kind = type(index)
     simple = kind is int or kind is slice
+    view = handle._view
+    if simple and view is not LAZY and (view is None or not view.root.version):
+        node = handle._node
+        if node is not None and type(handle._array) is NDARRAY and _MODE() is None:
+            result = handle._array[index]
+            part = made(result, GETITEM, (node,), (index,), frame)
+            if type(result) is NDARRAY:
+                link(part, handle, GETITEM, part._node.kept)  # type: ignore[union-attr, arg-type]
+            return part
     if not simple:
         index = normalise(index)
-    if handle._view is None:
+    if view is None:
         array, node = handle._array, handle._node
     else:
         array, node = region(handle)

@@ -60,7 +60,7 @@ class Sweep:
         self.begins = begins
 
     def __call__(self, root: Node, g: Any, leaves: Sequence[Node]) -> list[Any] | None:
-        """The cotangents of the leaves, each a buffer of its own, None for zeros; or None."""
+        """The cotangents of the leaves, each a buffer of its own; or None."""
         try:
             with backend.quiet():
                 return self.function(root, g, leaves)  # type: ignore[no-any-return]
@@ -95,6 +95,9 @@ class _Writer:
             "all_finite": backend.all_finite,
             "conform": conform,
             "dtype": self.dtype,
+            "sum_rows": backend.sum_rows,
+            "total": backend.total,
+            "vdot": backend.VDOT,
             "verify": verify,
             "zeros": partial(backend.zeros, 0.0),
         }
@@ -132,8 +135,8 @@ class _Writer:
         self.known.append(f"        {', '.join(targets)}, = {name}.parents")
         self.known.append(f"        if {' or '.join(found)}: return None")
 
-    def put(self, key: Key, value: str) -> None:
-        """Add the text `value` to the cotangent `key`."""
+    def put(self, key: Key, value: str, fresh: bool = False) -> None:
+        """Add the text `value` to the cotangent `key`; `fresh`: nobody else refers to it."""
         name = self.cotangents.get(key)
         if name is None:
             self.line(f"{self.new(key)} = {value}")
@@ -141,6 +144,8 @@ class _Writer:
             self.line(f"{name} += {value}")
         else:
             self.line(f"{name} = {name} + {value}")
+            fresh = True
+        if fresh:
             self.fresh.add(key)
 
     def new(self, key: Key) -> str:
@@ -268,13 +273,18 @@ class _Writer:
             elif node not in self.leaves:  # another recording's
                 raise _OtherKind
         there = [self.cotangents[leaf.id] for leaf in self.leaves if leaf.id in self.cotangents]
-        if masks:
-            self.line(f"if not all_finite([{', '.join(there)}]): return None")
-        found = []
+        if masks and there:  # most often one look says so: at the squares, which may overflow
+            self.line(f"squares = {' + '.join(f'vdot({name}, {name})' for name in there)}")
+            self.line("if squares - squares != 0:")
+            self.line(f"    if not all_finite([{', '.join(there)}]): return None")
+        found, copy = [], (".copy()", "")
         for leaf in self.leaves:
-            name = self.cotangents.get(leaf.id, "None")
-            ours = leaf.id in self.fresh or not leaf.shape or name == "None"
-            found.append(name if ours else f"{name}.copy()")
+            key = leaf.id
+            whole = "" if leaf.shape else "[()]"
+            if key in self.cotangents:
+                found.append(self.cotangents[key] + (whole or copy[key in self.fresh]))
+            else:
+                found.append(f"zeros({leaf.shape}, dtype){whole}")
         self.line(f"return [{', '.join(found)}]")
         head = f"        {''.join(f'{self.names[leaf.id]}, ' for leaf in self.leaves)}= leaves"
         text = ["def sweep(root, g, leaves):", "    try:", head, *self.known]

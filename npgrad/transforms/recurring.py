@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ..graph import backend
 from ..graph.node import Node
 from .run import Run
+from .trees import only
 
 if TYPE_CHECKING:
     from ..graph.whole import Sweep
@@ -35,11 +36,13 @@ class Recurring:
                 return None
         if type(result) not in backend.GENERIC:
             return None
-        leaves = []
+        leaves: list[Node] = []
+        arrays = True
         for argument in run.arguments:
             if argument.recorded:
                 return None
             leaves += argument.nodes
+            arrays = arrays and argument.rebuild is only
         if sweep is None:
             from ..graph.whole import written  # not needed by a program of few calls
 
@@ -56,7 +59,9 @@ class Recurring:
             return None
         if self.trust < TRUST:
             self.trust += 1
-        arrived = {
-            leaf.id: (leaf, g) for leaf, g in zip(leaves, found, strict=True) if g is not None
-        }
-        return [argument.collect(arrived, False) for argument in run.arguments]
+        if arrays:
+            return found
+        parts = iter(found)
+        return [
+            argument.rebuild([next(parts) for _ in argument.nodes]) for argument in run.arguments
+        ]

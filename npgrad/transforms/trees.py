@@ -13,7 +13,7 @@ from typing import Any
 
 from ..errors import NotDifferentiable, OperandMutated
 from ..graph import backend, fingerprints
-from ..graph.array import GradArray, current, leaf, leaf_node, unwrap
+from ..graph.array import GradArray, current, fresh_leaf, leaf, leaf_node, unwrap
 from ..graph.deferred import LAZY
 from ..graph.modes import MODE
 from ..graph.node import Node
@@ -68,7 +68,7 @@ def _register_dataclass(kind: type) -> None:
 def flatten(value: Any) -> tuple[list[Any], Rebuild]:
     """The arrays in `value`, and how to put others in their places."""
     if is_single(value):
-        return [value], _only
+        return [value], only
     import optree
 
     leaves, spec = optree.tree_flatten(value, is_leaf=_stop, none_is_leaf=True, namespace=NAMESPACE)
@@ -98,7 +98,8 @@ def arrays_in(value: Any) -> tuple[list[Any], Rebuild]:
     return [parts[spot] for spot in there], around
 
 
-def _only(parts: list[Any]) -> Any:
+def only(parts: list[Any]) -> Any:
+    """The `Rebuild` of one array or number."""
     return parts[0]
 
 
@@ -209,18 +210,15 @@ class Argument:
         self.recorded = False
         self.guards = []
         if type(value) is backend.NDARRAY and value.dtype.kind in "fc":  # the everyday case
-            if later or value.nbytes <= backend.WHOLE_BYTES:
-                self.value = handle = leaf(backend.snapshot(value))
-                self.watched = [(name, handle, value, True)]
-            else:
-                self.value = handle = leaf(value)
-                self.watched = [(name, handle, value, False)]
+            copied = later or value.nbytes <= backend.WHOLE_BYTES
+            self.value = handle = fresh_leaf(backend.snapshot(value) if copied else value, value)
+            self.watched = [(name, handle, value, copied)]
+            if not copied:
                 self._guard(value, name)
-            handle._node.op.given = value  # type: ignore[union-attr]
-            self.rebuild, self.likes, self.nodes = _only, ALIKE, [handle._node]  # type: ignore[list-item]
+            self.rebuild, self.likes, self.nodes = only, ALIKE, [handle._node]  # type: ignore[list-item]
             return
         if is_single(value):
-            parts, self.rebuild = [value], _only
+            parts, self.rebuild = [value], only
         else:
             parts, self.rebuild = arrays_in(value)
         handles: list[GradArray] = []
@@ -281,7 +279,7 @@ class Argument:
 
     def collect(self, gradients: dict[int, tuple[Node, Any]], record: bool) -> Any:
         """The gradients in the argument's structure, zeros where none arrived."""
-        if self.rebuild is _only and not record:
+        if self.rebuild is only and not record:
             node = self.nodes[0]
             found = gradients.get(node.id)
             return as_scalar(found[1]) if found is not None else _zeros(node, self.likes[0])
