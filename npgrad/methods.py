@@ -15,7 +15,7 @@ import numpy as np
 from .errors import GradientLost, NoDerivative
 from .graph import backend, operators
 from .graph.array import GradArray, current, lost, recorded, storage
-from .graph.modes import users
+from .graph.modes import WRAPPED, users
 from .graph.node import Node
 from .graph.op import Op
 from .graph.record import call, decided
@@ -239,11 +239,15 @@ def is_ndarray(kind: Any) -> bool:
 
 def _view(self: GradArray, dtype: Any = None, type: Any = None) -> Any:
     """An alias; between complex and pairs of floats of equal layout a linear view."""
+    if backend.subclasses is not None:
+        dtype, type = map(backend.subclasses.original_type, (dtype, type))
     if is_ndarray(dtype):
         dtype, type = None, dtype
     if type is not None and not is_ndarray(type):
         raise ValueError("Type must be a sub-type of ndarray type")
     if type is not None and type.__name__ != "ndarray":
+        if backend.subclasses is not None and WRAPPED.get() and dtype is None:
+            return backend.subclasses.viewed(self, type)
         raise NoDerivative(
             f"npgrad: x.view({type.__name__}): subclasses of ndarray are not recorded. Write what "
             "it does in plain functions; npgrad.value(x).view(...) cuts the gradient."

@@ -146,18 +146,6 @@ def test_buffers_of_a_librarys_namespace(f) -> None:
     np.testing.assert_allclose(npgrad.grad(wrapped)(X), expected, rtol=1e-6, atol=1e-8)
 
 
-def test_masks_are_refused() -> None:
-    def hides(x):
-        return np.ma.array(x, mask=[True, False, False]).sum()
-
-    def meets(x):
-        return np.ma.sum(np.ma.dot(np.ma.masked_array([1.0, 2.0, 3.0], mask=[1, 0, 0]), x))
-
-    for f in (hides, meets):
-        with pytest.raises(npgrad.errors.NoDerivative, match="mask"):
-            npgrad.grad(f)(X)
-
-
 PLAIN = np.ones((2, 3))
 
 

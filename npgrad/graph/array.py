@@ -238,6 +238,12 @@ class GradArray:
         return _memory(self, "data")
 
     @property
+    def _data(self) -> Any:  # numpy.ma asks for it, and for an array where there is none
+        if WRAPPED.get():
+            return self
+        raise AttributeError("_data")
+
+    @property
     def ctypes(self) -> Any:
         """The memory of a constant for ctypes."""
         return _memory(self, "ctypes")

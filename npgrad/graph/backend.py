@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from . import modes
+
 Array = Any
 Index = Any
 Shape = tuple[int, ...]
@@ -402,16 +404,29 @@ def ufunc(name: str) -> Any:
     return getattr(np, name)
 
 
+# What stands for recorded instances of subclasses of ndarray, in wrapped code alone:
+# `npgrad.wrapping.subclasses`, once it is loaded.
+subclasses: Any = None
+
+
 def foreign_type(kind: type) -> bool:
     """Whether arrays of `kind` have a protocol of their own that takes precedence over ours."""
     if kind is np.ndarray or kind.__module__.partition(".")[0] in DEVICE_LIBRARIES:
         return False
     if issubclass(kind, np.ndarray):
+        if subclasses is not None and modes.WRAPPED.get():
+            return True
         raise TypeError(
             f"npgrad: a recorded array meets {kind.__module__}.{kind.__name__}, a subclass of "
             "ndarray whose own rules npgrad does not know; pass a plain array (np.asarray(x))"
         )
     return hasattr(kind, "__array_ufunc__")
+
+
+def of_subclass(value: Any) -> bool:
+    """Whether `value` is a plain instance of a subclass of ndarray, which wrapped code takes."""
+    kind = type(value)
+    return issubclass(kind, np.ndarray) and kind is not np.ndarray and foreign_type(kind)
 
 
 def foreign(value: Any) -> bool:

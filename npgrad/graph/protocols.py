@@ -90,7 +90,8 @@ def array_ufunc(self: GradArray, ufunc: Any, method: str, *inputs: Any, **kwargs
         if recorder is not None:
             if len(inputs) == 1:
                 return recorder(self)
-            return recorder(inputs[0], inputs[1])  # quicker than recorder(*inputs)
+            made = recorder(inputs[0], inputs[1])  # quicker than recorder(*inputs)
+            return made if made is not NotImplemented else _left(ufunc, method, inputs, kwargs)
         op = OPS.get(ufunc)
         if op is not None and _MODE() is None:
             if type(op) is General:
@@ -98,7 +99,15 @@ def array_ufunc(self: GradArray, ufunc: Any, method: str, *inputs: Any, **kwargs
                     return product(op, inputs[0], inputs[1], _frame(1))
             elif op.nin <= 2:
                 _CALLS[ufunc] = _make_call(ufunc, op)
-    return _any_ufunc(ufunc, method, inputs, kwargs, _frame(1))
+    made = _any_ufunc(ufunc, method, inputs, kwargs, _frame(1))
+    return made if made is not NotImplemented else _left(ufunc, method, inputs, kwargs)
+
+
+def _left(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What wrapped code makes of an operand whose class is a subclass of ndarray."""
+    if any(map(backend.of_subclass, inputs)):
+        return backend.subclasses.through(getattr(ufunc, method), inputs, kwargs)
+    return NotImplemented
 
 
 def _any_ufunc(
@@ -244,6 +253,8 @@ def array_function(
     """NumPy's protocol for everything that is not a ufunc."""
     for kind in types:
         if kind is not GradArray and backend.foreign_type(kind):
+            if issubclass(kind, backend.NDARRAY):
+                return backend.subclasses.through(func, args, kwargs)
             return NotImplemented
     if func in backend.MAKERS and backend.on_device(storage(self)) and not has_recorded(args):
         return wrapped(func(*args, like=storage(self), **kwargs))  # called with ``like=self``

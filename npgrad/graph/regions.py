@@ -281,7 +281,9 @@ def _source(value: Any, dtype: Any, name: str, frame: FrameType) -> tuple[Any, N
         if has_recorded(value):
             value = stacked(value)
     if type(value) is not GradArray:
-        return value, None
+        if backend.subclasses is None or not backend.subclasses.holds_elements(value):
+            return value, None
+        value = backend.subclasses.elements(value)
     array, node = current(value)
     have = backend.describe(array)[1]
     if have.kind == "c" and dtype.kind != "c":

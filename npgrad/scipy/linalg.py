@@ -34,6 +34,7 @@ __all__ = [
     "inv",
     "logm",
     "norm",
+    "pinv",
     "solve",
     "solve_banded",
     "solve_sylvester",
@@ -200,6 +201,27 @@ def inv(
     a = array_of(a)
     finite(check_finite, a)
     return np.linalg.inv(_structured(a, assume_a, lower))
+
+
+@stand_in(original.pinv)
+def pinv(
+    a: Any,
+    *,
+    atol: Any = None,
+    rtol: Any = None,
+    return_rank: bool = False,
+    check_finite: bool = True,
+) -> Any:
+    """SciPy's ``pinv``, where the rank stays the same."""
+    a = array_of(a)
+    finite(check_finite, a)
+    sizes = np.linalg.svd(plain(a), compute_uv=False)
+    largest = np.max(sizes, initial=0.0)
+    if rtol is None:
+        rtol = max(a.shape) * np.finfo(a.dtype).eps
+    least = (0.0 if atol is None else atol) + rtol * largest
+    made = np.linalg.pinv(a, least / largest if largest > 0 else 0.0)
+    return (made, int(np.sum(sizes > least))) if return_rank else made
 
 
 @stand_in(original.det)

@@ -23,6 +23,7 @@ from npgrad.graph import backend
 from npgrad.graph.array import GradArray, storage, unwrap
 from npgrad.graph.modes import WRAPPED
 from npgrad.wrapping.lists import constant, vector
+from npgrad.wrapping.subclasses import holds_elements, new, original_type
 
 
 class _Meta(type):
@@ -41,6 +42,8 @@ class _Meta(type):
                 value = vector(args[0]) if issubclass(cls, np.generic) else args[0]
                 if type(value) is GradArray:
                     return cls.recorded(value)  # type: ignore[attr-defined]
+                if cls is _Type and holds_elements(value):
+                    return original_type(type(value))
                 convert = getattr(type(value), cls.method, None) if cls.method else None
                 if type(convert) is types.FunctionType:  # Python would take no GradArray from it
                     made = convert(value)
@@ -145,6 +148,7 @@ def _numpy_type(kind: Any) -> Any:
 
 class _NDArray(np.ndarray, metaclass=_Meta):
     original = np.ndarray
+    __new__ = staticmethod(new)  # type: ignore[assignment]
 
 
 def _hasattr(obj: Any, name: str, /) -> bool:

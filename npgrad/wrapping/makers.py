@@ -27,6 +27,7 @@ from npgrad.methods import adopted
 from npgrad.rules import creation
 from npgrad.wrapping.elements import Vectorize, apply_along_axis, frompyfunc
 from npgrad.wrapping.lists import Maker, constant, items_of, recorded_polynomial, vector
+from npgrad.wrapping.subclasses import elements, holds_elements
 
 MISSING = object()
 SEQUENCES = (list, tuple, collections.deque, collections.UserList)  # with named tuples
@@ -107,6 +108,10 @@ def converted(function: Any, copies: bool) -> Maker:
         kind = type(a)
         if kind is GradArray:
             return _converted(function, a, args, kwargs)
+        if holds_elements(a):
+            if function is np.asanyarray and not (args or kwargs):
+                return a
+            return _converted(function, elements(a), args, kwargs)
         if kind is list or kind is tuple or isinstance(a, SEQUENCES):
             if has_recorded(a):
                 kwargs.pop("subok", None)  # np.asarray, which copies no more, does not know it

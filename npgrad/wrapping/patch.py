@@ -25,6 +25,7 @@ from npgrad.wrapping.imports import imports_numpy, replacing
 from npgrad.wrapping.places import Place, cells_of, functions_of, is_own, places_in, written_in
 from npgrad.wrapping.rewriting import exchange, has_sites
 from npgrad.wrapping.stand_ins import REGISTERED, adapted, replacement, with_rule
+from npgrad.wrapping.subclasses import super_in_classes, writes_subclasses
 from npgrad.wrapping.ufuncs import given_lists
 
 MISSING = object()  # what stood under a name that hides a builtin
@@ -112,7 +113,10 @@ class Patch:
         if self.strict or self.lists:
             made = [(name, old, adapted(old, self.strict, self.lists)) for name, old, _ in entries]
             entries = [entry for entry in made if entry[2] is not None]
-        for name, new in shadows_for(codes).items():
+        shadows = shadows_for(codes)
+        if first and writes_subclasses(space):
+            shadows["super"] = super_in_classes
+        for name, new in shadows.items():
             if name not in space:
                 entries.append((name, MISSING, new))
         self.entries.extend(entries)

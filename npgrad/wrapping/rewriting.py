@@ -56,7 +56,9 @@ class _Dot:
     """``DOT[a]``: what has the method `dot` in place of `a`."""
 
     def __getitem__(self, a: Any) -> Any:
-        return _Array(a) if type(a) is np.ndarray and WRAPPED.get() else a
+        kind = type(a)
+        plain = kind is np.ndarray or (issubclass(kind, np.ndarray) and kind.dot is np.ndarray.dot)
+        return _Array(a) if plain and WRAPPED.get() else a
 
     def __reduce__(self) -> str:
         return "DOT"

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
+from npgrad.graph.array import GradArray
 from npgrad.graph.modes import WRAPPED as ACTIVE
 from npgrad.transforms import grad as _grad
 from npgrad.wrapping.arguments import filling, writes_of
@@ -19,6 +20,7 @@ from npgrad.wrapping.plan import Plan, code_of, plan_for
 from npgrad.wrapping.rewriting import Local
 from npgrad.wrapping.ruled import bare, by_rules
 from npgrad.wrapping.stand_ins import REGISTERED
+from npgrad.wrapping.subclasses import released
 
 _DISABLED: ContextVar[bool] = ContextVar("npgrad_wrap_disabled", default=False)
 
@@ -129,7 +131,8 @@ def wrapped(f: Callable[..., Any], plan: Plan) -> Callable[..., Any]:
                     target = given if target is f else target
                     args = tuple([standing(value) for value in args])
                     kwargs = {name: standing(value) for name, value in kwargs.items()}
-                return filling(target, writes, args, kwargs) if writes else target(*args, **kwargs)
+                made = filling(target, writes, args, kwargs) if writes else target(*args, **kwargs)
+                return made if type(made) is GradArray else released(made)
             finally:
                 leave(opened)
                 ACTIVE.set(outer)

@@ -103,9 +103,7 @@ def pykalman_likelihood() -> Case:
     return Case(lambda z: kf.loglikelihood(z), Z[:, None] * 1.0)
 
 
-@program(
-    "pykalman", "standard: the smoothed means by the transition matrix", refuses="masked arrays"
-)
+@program("pykalman", "standard: the smoothed means by the transition matrix")
 def pykalman_smoother() -> Case:
     from pykalman import KalmanFilter
 
@@ -161,7 +159,6 @@ def quaternion_matrix() -> Case:
 @program(
     "ahrs",
     "a Madgwick filter step from a gyroscope and an accelerometer",
-    refuses="a subclass of ndarray",
 )
 def madgwick() -> Case:
     from ahrs.filters import Madgwick

@@ -110,7 +110,6 @@ def exponential_coordinates() -> Case:
 @program(
     "skspatial",
     "the distance of a point from a line, by the point",
-    refuses="a subclass of ndarray",
 )
 def line_distance() -> Case:
     from skspatial.objects import Line

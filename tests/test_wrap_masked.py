@@ -1,0 +1,119 @@
+"""Masked arrays with recorded values, in wrapped code: NumPy's values, and derivatives."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import npgrad
+from npgrad.errors import GradientLost, NoDerivative
+from tests.test_wrap_subclasses import differences
+
+X = np.array([1.0, 2.0, 3.0])
+HIDDEN = np.ma.array([1.0, 5.0, 3.0], mask=[0, 1, 0])
+SHOWN = np.ma.array([1.0, 5.0, 3.0])
+WHERE = np.array([[0.5, 2.0, 1.0], [3.0, 0.1, 0.2]])
+
+
+def a(x):
+    return np.ma.array(x * x, mask=[True, False, False])
+
+
+def two(x):
+    return np.ma.masked_where(WHERE < 0.4, WHERE * x)
+
+
+def added(x):
+    made = a(x)
+    made += x
+    made *= HIDDEN
+    return made.sum()
+
+
+def written(x):
+    made = a(x)
+    made[0] = x[2] * 3
+    made[1] = np.ma.masked
+    assert list(made.mask) == [False, True, False]
+    return made.sum() + made[0] ** 2
+
+
+FUNCTIONS = {
+    "sum": lambda x: a(x).sum(),
+    "mean of a product": lambda x: (HIDDEN * x).mean(),
+    "reflected": lambda x: (x * HIDDEN).sum() + np.multiply(x, HIDDEN).sum(),
+    "union of masks": lambda x: (a(x) + HIDDEN * x).filled(7.0).sum(),
+    "compressed": lambda x: np.sum(np.ma.masked_greater(x, 2.5).compressed() ** 2),
+    "std": lambda x: a(x).std() + (HIDDEN * x * x).var(),
+    "std of nothing": lambda x: (HIDDEN - HIDDEN * x / x).std() + x[0],
+    "var by rows": lambda x: two(x).var(axis=1, ddof=0).sum() + two(x).std(axis=0).sum(),
+    "quotient": lambda x: (a(x) / a(x + 1)).sum() + (1 / a(x)).sum() + (a(x) / 2).sum(),
+    "quotient by 0": lambda x: (a(x) / np.array([1.0, 0.0, 2.0])).sum(),
+    "ufuncs": lambda x: np.exp(a(x)).sum() + np.ma.log(a(x)).mean() + np.sqrt(a(x)).sum(),
+    "logarithm of what is masked": lambda x: np.ma.log(a(x) - 5.0).sum(),
+    "power": lambda x: (a(x) ** 3).sum() + (-a(x)).sum() + abs(a(x)).sum(),
+    "extremes": lambda x: a(x).max() - a(x).min() + a(x).ptp(),
+    "items": lambda x: a(x)[1:].sum() * a(x)[1],
+    "cumsum, prod": lambda x: a(x).cumsum()[2] + a(x).prod(),
+    "shapes": lambda x: (a(x)[None] * np.ones((2, 1))).T.sum(axis=0).sum(),
+    "reshape": lambda x: (a(x).reshape(3, 1) * X).sum(),
+    "by rows": lambda x: np.sum(two(x).sum(axis=1).filled(0) ** 2) + two(x).mean(axis=0).sum(),
+    "numpy's names": lambda x: np.sum(a(x)) * np.mean(a(x)) + np.ma.sum(a(x)) ** 2,
+    "anomalies": lambda x: (a(x).anom() ** 2).sum(),
+    "invalid": lambda x: np.ma.masked_invalid(x / np.array([1.0, 0.0, 1.0])).sum(),
+    "joined": lambda x: np.ma.concatenate([a(x), a(x) * 2]).sum(),
+    "filled": lambda x: np.sum(np.ma.filled(a(x), 1.0) * x),
+    "count": lambda x: a(x).count() * x[0] + np.ma.count_masked(a(x)) * x[1],
+    "nothing hidden": lambda x: np.sum((SHOWN - x) ** 2) + np.dot(SHOWN, x) + np.dot(x, SHOWN),
+    "in place": added,
+    "written": written,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.filterwarnings("ignore:divide by zero", "ignore:invalid value")
+def test_derivatives(name) -> None:
+    f = FUNCTIONS[name]
+    value, gradient = npgrad.value_and_grad(f)(X)
+    np.testing.assert_allclose(value, f(X), rtol=1e-13)
+    np.testing.assert_allclose(gradient, differences(f, X), rtol=1e-7, atol=1e-7)
+    np.testing.assert_allclose(npgrad.jacfwd(f)(X), gradient, rtol=1e-11, atol=1e-13)
+
+
+def test_masks_and_types_are_numpys() -> None:
+    def f(x):
+        made = a(x) + HIDDEN
+        assert isinstance(made, np.ma.MaskedArray) and np.ma.isMaskedArray(made)
+        np.testing.assert_array_equal(made.mask, [True, True, False])
+        np.testing.assert_array_equal(np.ma.getmaskarray(made[1:]), [True, False])
+        assert made[0] is np.ma.masked and made.count() == 1 and np.ma.is_masked(made)
+        assert "--" in str(made)
+        return made.sum()
+
+    np.testing.assert_allclose(npgrad.grad(f)(X), [0, 0, 6])
+
+
+def test_a_kalman_filter_with_a_missing_measurement() -> None:
+    """Whose branch asks for the mask, as pykalman does."""
+    seen = np.ma.array([1.0, -2.0, 0.5], mask=[0, 1, 0])
+
+    def f(x):
+        mean, total = x[0], 0.0
+        for z in seen:
+            mean = x[1] * mean
+            if not np.any(np.ma.getmask(z)):
+                mean = mean + x[2] * (z - mean)
+                total = total + mean**2
+        return total
+
+    np.testing.assert_allclose(npgrad.grad(f)(X / 4), differences(f, X / 4), rtol=1e-8)
+
+
+def test_what_is_refused() -> None:
+    for f in (lambda x: (HIDDEN / x).sum(), lambda x: np.ma.median(a(x))):
+        with pytest.raises(GradientLost):
+            npgrad.grad(f)(X)
+    with pytest.raises(NoDerivative, match="clip of a masked array"):
+        npgrad.grad(lambda x: a(x).clip(0, 5).sum())(X)
+    with pytest.raises(NoDerivative, match="too few"):
+        npgrad.grad(lambda x: np.ma.masked_greater(x, 1.5).var(ddof=1))(X)
