@@ -182,3 +182,34 @@ def test_aux_keeps_the_derivative_of_an_outer_variable() -> None:
     assert npgrad.jvp(outer, (3.0,), (1.0,))[1] == 2.0
     value = npgrad.value_and_grad(lambda y: (y * y, {"seen": y * 3.0}), has_aux=True)(2.0)[0][1]
     assert type(value["seen"]) is np.float64 or type(value["seen"]) is float
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: np.lib.stride_tricks.as_strided(np.array([1.0, 2.0, 3.0]), (2, 2), (8, 8)),
+        lambda: np.broadcast_to(np.array([1.0, 2.0]), (2, 2)),
+    ],
+)
+def test_an_argument_that_overlaps_itself_is_read_and_not_written(make) -> None:
+    """Of the first, p[1, 0] is p[0, 1]; into the second NumPy does not write."""
+
+    def writes(p):
+        p[0, 1] = p[0, 0] * 5
+        return p[1, 0] ** 2 + p.sum()
+
+    with pytest.raises(npgrad.errors.InPlaceError, match="several entries lie in one place"):
+        npgrad.grad(writes)(make())
+    copy = make().copy()
+    assert npgrad.grad(writes)(copy)[1, 0] == 2 * copy[1, 0] + 1
+    assert (npgrad.grad(lambda p: (p**2).sum())(make()) == 2 * make()).all()
+
+
+@pytest.mark.parametrize("layout", [lambda a: a[::-1, ::2], lambda a: a.T, lambda a: a[:, :1]])
+def test_strided_arguments_are_written(layout) -> None:
+    def writes(p):
+        p[0, 0] = p[1, 0] * 5
+        return p.sum()
+
+    gradient = npgrad.grad(writes)(layout(np.arange(12.0).reshape(3, 4)))
+    assert gradient[:2, 0].tolist() == [0.0, 6.0]

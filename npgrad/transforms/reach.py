@@ -147,3 +147,23 @@ def refuse(name: str) -> None:
         "one is being differentiated: NumPy would change both, a recording changes one. Pass a "
         "copy (x.copy()), or write y = x + 1 instead of x += 1."
     )
+
+
+def folded(array: Any) -> bool:
+    """Whether entries of a plain array may lie in one place, as `as_strided` makes them."""
+    reach = array.itemsize
+    steps = [(abs(s), n) for s, n in zip(array.strides, array.shape, strict=True) if n > 1]
+    for step, count in sorted(steps) if array.size else ():
+        if step < reach:
+            return True
+        reach += step * (count - 1)
+    return False
+
+
+def refuse_folded(name: str) -> None:
+    """Raise: a function writes into an argument of which several entries are one number."""
+    raise InPlaceError(
+        f"npgrad: the function writes into its argument {name}, of which several entries lie in "
+        "one place in memory (as_strided, broadcast_to): NumPy would change them together, or "
+        "refuse, and a recording changes one. Pass a copy (x.copy())."
+    )

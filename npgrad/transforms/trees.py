@@ -17,7 +17,7 @@ from ..graph.array import GradArray, current, fresh_leaf, leaf, leaf_node, unwra
 from ..graph.deferred import LAZY
 from ..graph.modes import MODE
 from ..graph.node import Node
-from .reach import overlap, reachable, refuse
+from .reach import folded, overlap, reachable, refuse, refuse_folded
 
 NAMESPACE = "npgrad"
 Rebuild = Callable[[list[Any]], Any]
@@ -267,6 +267,8 @@ class Argument:
             elif view is LAZY:
                 continue
             elif view.root.version:
+                if folded(array):
+                    refuse_folded(name)
                 check_names(name, handle, f, args, kwargs)
                 continue
             else:
