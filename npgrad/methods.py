@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .errors import GradientLost, NoDerivative
+from .flat import Flat
 from .graph import backend, operators
 from .graph.array import GradArray, current, lost, recorded, storage
 from .graph.modes import WRAPPED, users
@@ -290,50 +291,6 @@ def _leave(name: str) -> Callable[..., Any]:
 
     method.__doc__ = "Refused for recorded arrays: the data would leave the recording."
     return method
-
-
-class Flat:
-    """``x.flat``: iterate, index and assign the elements in C order."""
-
-    __slots__ = ("_of",)
-
-    def __init__(self, of: GradArray) -> None:
-        self._of = of
-
-    def __len__(self) -> int:
-        return self._of.size
-
-    def __iter__(self) -> Any:
-        return iter(np.ravel(self._of))
-
-    def __getitem__(self, index: Any) -> Any:
-        """A copy, of a slice too: NumPy's flat iterator has no views."""
-        part = np.ravel(self._of)[index]
-        return part.copy() if np.ndim(part) else part
-
-    def __setitem__(self, index: Any, value: Any) -> None:
-        size, shape = self._of.size, self._of.shape
-        if not shape:
-            np.empty(1)[index]  # NumPy's own complaint about a bad index
-            setitem(self._of, ALL, _cycled(value, 1)[0], _frame(1))
-            return
-        numbers = np.atleast_1d(np.arange(size)[index])
-        setitem(self._of, np.unravel_index(numbers, shape), _cycled(value, numbers.size), _frame(1))
-
-    def copy(self) -> Any:
-        """The elements in one dimension."""
-        return np.ravel(self._of).copy()
-
-
-def _cycled(value: Any, size: int) -> Any:
-    """`value` flattened and repeated to `size`, as ``flat[...] = value`` does."""
-    if type(value) is not GradArray:
-        value = np.asarray(value)
-    flat = np.ravel(value)
-    have = flat.shape[0]
-    if have in (size, 1):
-        return flat if have == size else flat[0]
-    return flat[np.arange(size) % have]
 
 
 def _axis_property(function: Any, *args: Any) -> property:

@@ -39,6 +39,7 @@ GENERIC = frozenset(
 NDARRAY = np.ndarray
 PLAIN = NUMBERS | GENERIC | {np.ndarray}
 SCALARS = NUMBERS | GENERIC
+SEQUENCES = frozenset({range, bytearray, memoryview})  # of numbers, which NumPy makes arrays of
 
 DEVICE_LIBRARIES = frozenset({"cupy"})  # their arrays are made by their own namespace
 DEFERRED = "npgrad.graph.deferred"  # the module of device arrays that are not computed yet

@@ -45,4 +45,5 @@ def parameter(value: Any) -> Any:
 
 def as_array(value: Any) -> Any:
     """`value` as NumPy sees it: lists become arrays."""
-    return backend.asarray(value) if isinstance(value, (list, tuple)) else value
+    listed = isinstance(value, (list, tuple)) or type(value) in backend.SEQUENCES
+    return backend.asarray(value) if listed else value

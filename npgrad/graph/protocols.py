@@ -34,7 +34,7 @@ def operand(value: Any) -> Any:
         return stacked(value) if has_recorded(value) else backend.asarray(value)
     if backend.foreign(value):
         return NotImplemented
-    return value
+    return backend.asarray(value) if kind in backend.SEQUENCES else value
 
 
 # Ufunc name -> what the operator of the same meaning is in Python.

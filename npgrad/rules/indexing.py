@@ -47,7 +47,7 @@ def positive_axis(axis: int, ndim: int) -> int:
 
 def axes_tuple(axis: Axes, ndim: int) -> tuple[int, ...]:
     """`axis`, one or several, counted from the end."""
-    axes: Any = axis if isinstance(axis, tuple | list) else (axis,)
+    axes: Any = axis if isinstance(axis, tuple | list | range) else (axis,)
     return tuple(negative_axis(one, ndim) for one in axes)
 
 

@@ -197,8 +197,8 @@ class _Protocol:
         return hash(self.original)
 
 
-# What every GradArray is by its methods, and a number is not.
-_PROTOCOLS = ("Iterable", "Sized", "Container", "Collection")
+# What every GradArray is by its methods, and a number, or an array, is not.
+_PROTOCOLS = ("Iterable", "Sized", "Container", "Collection", "Hashable")
 CONTAINERS = {
     id(original): _Protocol(original)
     for name in _PROTOCOLS

@@ -27,6 +27,7 @@ from npgrad.wrapping.rewriting import exchange, has_sites
 from npgrad.wrapping.stand_ins import REGISTERED, adapted, replacement, with_rule
 from npgrad.wrapping.subclasses import super_in_classes, writes_subclasses
 from npgrad.wrapping.ufuncs import given_lists
+from npgrad.wrapping.unions import unions_in
 
 MISSING = object()  # what stood under a name that hides a builtin
 Entry = tuple[str, Any, Any]  # a name, what it stands for, what it is to stand for
@@ -119,6 +120,7 @@ class Patch:
         for name, new in shadows.items():
             if name not in space:
                 entries.append((name, MISSING, new))
+        entries += [entry for entry in unions_in(space, codes) if entry[0] not in known]
         self.entries.extend(entries)
         if "numba" in sys.modules and first:
             places.extend(ufunc_places(space, names_of(self.entries, space)))

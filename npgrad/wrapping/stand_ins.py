@@ -96,6 +96,7 @@ def _numpy() -> dict[int, Any]:
     containers = {name: CONTAINERS.get(id(value)) for name, value in vars(collections.abc).items()}
     containers = {name: value for name, value in containers.items() if value is not None}
     found[id(collections.abc)] = _standing_for(collections.abc, containers)
+    found[id(collections)] = _standing_for(collections, {"abc": found[id(collections.abc)]})
     found.update(CONTAINERS)
     _originals.update({id(new): new.original for new in CONTAINERS.values()})
     found.update(calls)

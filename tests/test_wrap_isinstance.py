@@ -1,0 +1,54 @@
+"""What ``isinstance`` answers for recorded arrays in wrapped code: what NumPy's would get."""
+
+from __future__ import annotations
+
+import collections
+import collections.abc
+import typing
+from collections.abc import Hashable, Iterable
+from typing import Optional, Union
+
+import numpy as np
+import pytest
+
+import npgrad
+
+Number = Union[int, float]  # noqa: UP007 -- what is tested
+Array = Union[np.ndarray, list]  # noqa: UP007
+Text = Union[str, bytes]  # noqa: UP007
+X = np.array([0.4, 0.3])
+QUESTIONS = {
+    "Union": lambda x: isinstance(x[0], Union[int, float]),  # noqa: UP007
+    "typing.Union": lambda x: isinstance(x[0], typing.Union[int, float]),  # noqa: UP007
+    "Optional": lambda x: isinstance(x[0], Optional[float]),  # noqa: UP045
+    "alias": lambda x: isinstance(x[0], Number),
+    "alias of an array": lambda x: isinstance(x, Number),
+    "alias for arrays": lambda x: isinstance(x, Array),
+    "alias of text": lambda x: isinstance(x, Text),
+    "int | float": lambda x: isinstance(x[0], int | float),
+    "Iterable": lambda x: isinstance(x[0], Iterable),
+    "Iterable array": lambda x: isinstance(x, Iterable),
+    "collections.abc.Iterable": lambda x: isinstance(x[0], collections.abc.Iterable),
+    "Hashable": lambda x: isinstance(x, Hashable),
+    "Hashable number": lambda x: isinstance(x[0], Hashable),
+    "Sequence": lambda x: isinstance(x, collections.abc.Sequence),
+    "flatiter": lambda x: isinstance(x.flat, np.flatiter),
+}
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_the_branch_is_numpys(name) -> None:
+    ask = QUESTIONS[name]
+
+    def f(x):
+        return (2.0 if ask(x) else 7.0) * x[0]
+
+    wanted = 2.0 if ask(X) else 7.0
+    for _ in range(3):  # from the second call on, only what the code needs is replaced
+        assert npgrad.grad(f)(X).tolist() == [wanted, 0.0]
+
+
+def test_unions_mean_what_they_meant_afterwards() -> None:
+    npgrad.grad(lambda x: x[0] if isinstance(x, Number) else x[1])(X)
+    assert Union is typing.Union and Number.__args__ == (int, float)
+    assert collections.OrderedDict(a=1)["a"] == 1
