@@ -184,7 +184,7 @@ class Expressions(abc.ABC):
                 continue
             p = "" if partial in ("1", "-1") else self.temporary(partial)
             for d, t in tangents.items():
-                sums.setdefault(d, []).append(f"{p} * {t}" if p else f"({partial[:-1]}{t})")
+                sums.setdefault(d, []).append(_product(p, t) if p else f"({partial[:-1]}{t})")
         return y, {d: self.temporary(" + ".join(parts)) for d, parts in sums.items()}
 
     def call(self, node: ast.Call) -> Moving:
@@ -251,6 +251,16 @@ class Expressions(abc.ABC):
         given += [t[d] for _, t in pairs for d in sorted(t)]
         result = self.temporary(f"{key}({', '.join(given)})")
         return f"{result}[0]", {d: f"{result}[1][{i}]" for d, i in place.items()}
+
+
+def _product(partial: str, tangent: str) -> str:
+    """A partial derivative times a tangent; 0 of a partial that is 0, were the tangent infinite.
+
+    So it is in reverse mode, where that partial makes the cotangent 0 and the rest never runs: a
+    logistic function that is saturated, 1 / (1 + exp(-x)) with an exponential that overflows.
+    """
+    finite = f"{tangent} - {tangent} == 0"
+    return f"({partial} * {tangent} if {partial} != 0 or {finite} else {partial})"
 
 
 def zero_of(node: ast.expr) -> str:

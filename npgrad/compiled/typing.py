@@ -15,14 +15,15 @@ from typing import Any
 import numpy as np
 
 from npgrad.wrapping.builtin_names import SHADOWS
-from npgrad.wrapping.stand_ins import LISTENERS, replacement
+from npgrad.wrapping.stand_ins import LISTENERS, original_of, replacement
 
 _taught: list[Any] = []
 
 
 def original(value: Any) -> Any:
     """What stood under a name before `wrap` put a stand-in there."""
-    return _originals().get(id(value), value)
+    plain = original_of(value)
+    return _originals().get(id(plain), plain)
 
 
 def _originals() -> dict[int, Any]:

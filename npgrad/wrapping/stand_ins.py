@@ -31,6 +31,9 @@ _CHAPTERS = (
 
 
 _originals: dict[int, Any] = {}  # by the identity of what stands for them
+_made: list[
+    types.ModuleType
+] = []  # stand-ins of modules, which live on: they are known by identity
 # What the user registered for functions that no protocol reaches, by identity.
 REGISTERED: dict[int, Any] = {}
 
@@ -43,6 +46,7 @@ def _standing_for(module: types.ModuleType, names: dict[str, Any]) -> types.Modu
     made.__dict__["__getattr__"] = functools.partial(_attribute, module)
     _meet_registered(made)
     _originals[id(made)] = module
+    _made.append(made)
     return made
 
 

@@ -264,3 +264,27 @@ def _mixed(x):
 def test_statements(f, x):
     _, (tangent,) = dual(f, (frozenset({0}),))(x, 1.0)
     assert tangent == pytest.approx(difference(f, [x], [1.0]), rel=1e-6, abs=1e-8)
+
+
+@numba.vectorize
+def saturated(v):
+    return 1 / (1 + math.exp(-v * 1000))
+
+
+@numba.njit
+def saturated_tanh(v):
+    return 1 - 2 / (np.exp(2 * v) + 1)
+
+
+@pytest.mark.filterwarnings("ignore:overflow")
+def test_a_saturated_function_has_slope_zero():
+    """The partial derivative by the denominator is 0 there, and its tangent infinite."""
+    x = np.array([-1.3, 0.0])
+    f = lambda x: saturated(x).sum()
+    np.testing.assert_allclose(npgrad.grad(f)(x), [0.0, 250.0])
+    assert npgrad.jvp(f, (x,), (np.ones(2),))[1] == pytest.approx(250.0)
+    np.testing.assert_allclose(npgrad.hessian(f)(x), np.zeros((2, 2)), atol=1e-9)
+    assert npgrad.grad(saturated_tanh)(400.0) == 0.0
+    assert npgrad.grad(npgrad.grad(saturated_tanh))(400.0) == 0.0
+    second = -2 * math.tanh(0.4) * (1 - math.tanh(0.4) ** 2)
+    assert npgrad.grad(npgrad.grad(saturated_tanh))(0.4) == pytest.approx(second)
