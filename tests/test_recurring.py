@@ -277,6 +277,30 @@ def test_an_error_of_a_rule_is_the_loops():
     assert "in the derivative of" in note and "cube" in note and "test_recurring.py:" in note
 
 
+def test_a_rule_may_be_none_or_give_a_number():
+    @npgrad.primitive
+    def scaled(x, c):
+        return x * c
+
+    scaled.defvjp(lambda y, x, c: lambda g: g * c, None)
+    g = npgrad.grad(lambda x, c: np.sum(scaled(x, c) * c), (0, 1))
+    for _ in range(70):
+        gx, gc = g(X, 2.0)
+        np.testing.assert_array_equal(gx, np.full(6, 4.0))
+        np.testing.assert_allclose(gc, 2 * np.sum(X))
+
+    @npgrad.primitive
+    def length(x):
+        return np.sum(x)
+
+    length.defvjp(lambda y, x: lambda g: float(g) if x.ndim == 0 else g * np.ones(6))
+    g = npgrad.grad(lambda x, s: length(x) * length(s), (0, 1))
+    for _ in range(6):
+        gx, gs = g(X, np.array(3.0))
+        np.testing.assert_array_equal(gx, np.full(6, 3.0))
+        assert gs == np.sum(X) and gs.dtype == np.float64
+
+
 def test_what_is_not_written_out_is_swept_as_ever():
     def written_into(x):
         y = x * 1.0

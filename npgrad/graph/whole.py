@@ -91,6 +91,7 @@ class _Writer:
         self.buffers: set[Key] = set()  # nodes whose cotangent is a buffer of zeros, added into
         self.fresh: set[Key] = set()  # ... or a sum: what nobody else refers to
         self.space: dict[str, Any] = {
+            "NDARRAY": backend.NDARRAY,
             "add_region": add_region,
             "all_finite": backend.all_finite,
             "conform": conform,
@@ -187,8 +188,12 @@ class _Writer:
                 self.line(f"parts = {self.call(node, i, number, g, slots)}")
             if parent is not None:
                 self.line(f"v = {value}")
-                self.line(f"if v.shape != {parent.shape} or v.dtype is not dtype:")
-                self.line(f"    v = conform(v, {self.names[parent.id]})")
+                known = self.names[parent.id]
+                self.line("if type(v) is not NDARRAY:")
+                self.line("    if v is None: return None")
+                self.line(f"    v = conform(v, {known})")
+                self.line(f"elif v.shape != {parent.shape} or v.dtype is not dtype:")
+                self.line(f"    v = conform(v, {known})")
                 self.put(parent.id, "v")
 
     def region(self, node: Node, number: int, g: str) -> None:
