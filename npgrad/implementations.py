@@ -117,6 +117,20 @@ def add_at(buffer: Array, index: Any, value: Array) -> None:
     backend.library(buffer).add.at(buffer, index, value)
 
 
+def add_outer_at(buffer: Array, index: Array, g: Array, row: Array) -> bool:
+    """``buffer[index] += outer(g, row)``, repeated indices adding up; False where it is not done.
+
+    The outer product, as large as all the rows that were gathered, is not made.
+    """
+    if not plain_floats(buffer, g, row) or not buffer.flags.c_contiguous:
+        return False
+    module = kernel("scatter_add")
+    if module is None:
+        return False
+    module.add_outer(np.ascontiguousarray(g), np.ascontiguousarray(row), index, buffer)
+    return True
+
+
 def _add_on_device(buffer: Array, index: Any, value: Array) -> None:
     """`add_at` on the device: the kernel for whole rows by one array of integers."""
     kind = getattr(getattr(index, "dtype", None), "kind", "")
@@ -254,5 +268,6 @@ def copied(array: Array) -> Array:
 
 
 backend.scatter = add_at
+backend.scatter_outer = add_outer_at
 backend.copied = copied
 deferred.use(_evaluator)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -105,3 +107,71 @@ def test_what_a_custom_rule_keeps_is_neither_added_into_nor_handed_out() -> None
         gradient = npgrad.grad(lambda x: np.sum(double(x)))(np.ones(1000))
         gradient[:] = 0
     np.testing.assert_array_equal(kept, np.full(1000, 2.0))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("columns", [None, 3])
+def test_products_of_gathered_rows(dtype: type, columns: int | None) -> None:
+    """Rows with repetitions, from the end, used twice, and a table that is used otherwise."""
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(50, 128)).astype(dtype)
+    head = rng.normal(size=(128,) if columns is None else (128, columns)).astype(dtype)
+    index = rng.integers(-50, 50, 3000)
+    other = np.array([3, 3, -1])
+    weights = rng.normal(size=(3000,) if columns is None else (3000, columns)).astype(dtype)
+
+    def f(table: np.ndarray, head: np.ndarray) -> Any:
+        rows = table[index]
+        used = np.sum((rows @ head) * weights) + np.sum(rows[:2] * 2.0) + np.sum(table[other])
+        return used + np.sum(table * table)
+
+    found, by_head = npgrad.grad(f, argnums=(0, 1))(table, head)
+    counts = np.zeros((50, 3000))
+    counts[index, np.arange(3000)] = 1
+    wide = [a.astype(np.float64) for a in (table, head, weights)]
+    expected = (
+        counts @ (np.outer(wide[2], wide[1]) if columns is None else wide[2] @ wide[1].T)
+        + 2 * wide[0]
+    )
+    np.add.at(expected, index[:2], 2.0)
+    np.add.at(expected, other, 1.0)
+    tolerance = {"rtol": 1e-4, "atol": 1e-3} if dtype is np.float32 else {"rtol": 1e-11}
+    assert found.dtype == by_head.dtype == dtype
+    np.testing.assert_allclose(found, expected, **tolerance)
+    np.testing.assert_allclose(by_head, wide[0][index].T @ wide[2], **tolerance)
+
+
+def test_products_of_gathered_rows_without_kernels() -> None:
+    with npgrad.kernels.disabled():
+        test_products_of_gathered_rows(np.float64, None)
+
+
+def test_a_row_that_was_gathered_before_it_was_overwritten() -> None:
+    rng = np.random.default_rng(1)
+    table, head = rng.normal(size=(40, 128)), rng.normal(size=128)
+    index = rng.integers(0, 40, 3000)
+
+    def f(table: Any) -> Any:
+        copy = table * 1.0
+        rows = copy[index]
+        copy[3] = 0.0
+        return np.sum(rows @ head) + np.sum(copy * copy)
+
+    expected = np.bincount(index, minlength=40)[:, None] * head + 2 * table
+    expected[3] -= 2 * table[3]
+    np.testing.assert_allclose(npgrad.grad(f)(table), expected, rtol=1e-11)
+
+
+def test_a_masked_product_of_gathered_rows_stays_zero() -> None:
+    rng = np.random.default_rng(2)
+    table, index = rng.normal(size=(40, 128)), rng.integers(0, 40, 3000)
+    head = np.ones(128)
+    head[5] = np.inf
+
+    def f(table: Any) -> Any:
+        return np.sum(np.where(np.arange(3000) < 0, np.exp(table[index] @ head), 0)) + table[0, 0]
+
+    expected = np.zeros((40, 128))
+    expected[0, 0] = 1
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(npgrad.grad(f)(table), expected)

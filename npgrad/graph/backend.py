@@ -328,6 +328,7 @@ def _copied(value: Array) -> Array:
 
 # Replaced by the accelerated ones when the rules are loaded.
 scatter: Any = add_one_by_one
+scatter_outer: Any = None
 copied: Any = _copied
 
 

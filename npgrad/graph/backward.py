@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import backend, blocks, certain, ownership
+from . import backend, blocks, certain, gathered, ownership
 from .conform import conform
 from .cotangents import Cotangents, owns, plain_of
 from .deferred import Deferred, evaluator, lazily, settle, settled
@@ -180,6 +180,10 @@ class Backward(Cotangents):
         for i, (back, parent) in enumerate(zip(quick, node.parents)):  # noqa: B905
             if parent is None:
                 continue
+            root = gathered.root_of(parent, g) if op.by_rows and i == 0 else None
+            if root is not None:
+                gathered.scatter(self, op, parent, root, g, kept)
+                continue
             if pair is not None:
                 value = pair[i]
             elif op.simple and (factor := blocks.factor(op.simple[i], g, kept)) is not None:
@@ -221,7 +225,7 @@ class Backward(Cotangents):
         self.entries += size
         several = len(op.quick or ()) > 1 and not op.risky
         if size > MUCH and self.masks and (size > 8 * g.size or several):
-            self._look(parent.id, value, None if seen else g, op, kept)
+            self.look(parent.id, value, None if seen else g, op, kept)
             return True
         return seen
 
@@ -272,7 +276,7 @@ class Backward(Cotangents):
             return True
         return backend.all_finite(new)
 
-    def _look(self, key: int, value: Any, g: Any, op: Op, kept: tuple[Any, ...]) -> None:
+    def look(self, key: int, value: Any, g: Any, op: Op, kept: tuple[Any, ...]) -> None:
         """Look at `g` in place of the larger or several values that an operation made of it.
 
         A second sweep changes what risky rules make of a zero, and nothing else. So where `g` is

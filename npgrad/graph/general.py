@@ -60,7 +60,7 @@ class General(Op):
         self.view = rule.view
         self.batched = rule.batched
         self.pointwise = rule.pointwise
-        self.by_entry = rule.by_entry
+        self.by_entry, self.by_rows = rule.by_entry, rule.by_rows
         self.holomorphic = rule.holomorphic
         self.risky = self.masks = rule.risky  # a product
         parameters = rule.signature.parameters

@@ -69,6 +69,7 @@ class Op(ABC):
     both: Callable[[Any, tuple[Any, Any], Sequence[Any]], bool] | None = None
     # for each rule of `backs` that is one ufunc of g and one thing kept: that ufunc and its place
     simple: tuple[tuple[Any, int] | None, ...] = ()
+    by_rows = False  # the first parent's cotangent: see `gathered`
     shows: tuple[bool, ...] = ()  # for each parent, see `certain`
     tame = False
     by_entry = False  # entry by entry: `blocks` may sweep a part of the arrays after the other

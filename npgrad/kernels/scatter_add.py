@@ -168,6 +168,28 @@ def sum_rows(g: Array, index: Array, out: Array, base: Array | None = None) -> N
         total += np.sum(ways, axis=0)
 
 
+@njit()
+def _outer_columns(start, stop, block, g, row, index, out):  # type: ignore[no-untyped-def]
+    """`_columns` of the rows ``g[k] * row``, which are never made."""
+    first = start * block
+    last = min(stop * block, out.shape[1])
+    add = row[first:last]
+    for k in range(index.size):
+        factor = g[k]
+        line = out[index[k], first:last]
+        for j in range(line.size):
+            line[j] += factor * add[j]
+
+
+def add_outer(g: Array, row: Array, index: Array, out: Array) -> None:
+    """Add ``g[k] * row`` to the row ``index[k]`` of `out`, all contiguous, real, of one dtype."""
+    index = check_index(index, out.shape[0])
+    block = max(1, 64 // out.itemsize)
+    blocks = -(-row.size // block)
+    cost = g.size * row.size / max(1, blocks) * 0.25
+    spread(_outer_columns, blocks, cost, block, g, row, index, out)
+
+
 def scatter_rows(g: Array, index: Array, n: int) -> Array:
     """The sum of the rows ``g[k]`` by their ``index[k]``: an array of shape ``(n, *g.shape[1:])``.
 

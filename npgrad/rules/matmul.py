@@ -207,6 +207,7 @@ of_two(
     gufunc(np.matmul, matmul_left_axes, matmul_right_axes, push_left, push_right),
     {"x1": matmul_left, "x2": matmul_right},
     {"x1": push_left, "x2": push_right},
+    by_rows=True,
 )
 composed(np.linalg.matmul)
 

@@ -26,6 +26,7 @@ class Rule:
         "body",
         "both",
         "by_entry",
+        "by_rows",
         "compiled",
         "fresh",
         "fun",
@@ -85,6 +86,7 @@ class Rule:
         self.verdict = False  # its True says that two arrays are equal
         self.pair: Rule | None = None  # see `of_two`
         self.pointwise = False  # of one array elementwise, though no ufunc: see `pointwise`
+        self.by_rows = False  # a matrix x1 gets its cotangent row by row of g
         self.by_entry = False  # entry by entry, as ufuncs are: see `graph.blocks`
         self.shows: tuple[str, ...] = ()  # inputs, finite where the output is: `graph.certain`
         self.tame = False  # where the output is finite, so are the partial derivatives

@@ -264,8 +264,11 @@ def reverse(
     )
 
 
-def of_two(rule: Rule, vjp: Rules, forward: Rules) -> None:
-    """Give `rule` shorter rules for calls with two arrays ``x1, x2`` and nothing else."""
+def of_two(rule: Rule, vjp: Rules, forward: Rules, by_rows: bool = False) -> None:
+    """Give `rule` shorter rules for calls with two arrays ``x1, x2`` and nothing else.
+
+    `by_rows` says that a matrix x1 gets each row of its cotangent from the same row of `g`.
+    """
     rule.pair = Rule(
         rule.kind,
         rule.fun,
@@ -277,6 +280,7 @@ def of_two(rule: Rule, vjp: Rules, forward: Rules) -> None:
         batched=rule.batched,
         risky=rule.risky,
     )
+    rule.pair.by_rows = by_rows
 
 
 def pointwise(rule: Rule) -> Rule:
