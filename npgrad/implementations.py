@@ -100,16 +100,16 @@ def one_blas_thread() -> Any:
 
 def add_at(buffer: Array, index: Any, value: Array) -> None:
     """``buffer[index] += value``, repeated indices adding up."""
+    if buffer.dtype.char == "e":  # sums of float16 stop at 2048 ones
+        wide = buffer.astype(np.float32)
+        add_at(wide, index, value)
+        buffer[...] = wide
+        return
     if backend.on_device(buffer):
         _add_on_device(buffer, index, value)
         return
     if isinstance(index, np.ndarray) and index.dtype.kind == "b":
         buffer[index] += value  # a mask selects no entry twice
-        return
-    if buffer.dtype.char == "e":  # sums of float16 stop at 2048 ones
-        wide = buffer.astype(np.float32)
-        add_at(wide, index, value)
-        buffer[...] = wide
         return
     big = getattr(value, "size", 0) >= SMALL
     if big and (_by_rows(buffer, index, value) or _by_slabs(buffer, index, value)):
