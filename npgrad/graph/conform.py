@@ -14,7 +14,7 @@ from .node import Node
 
 def wide(value: Any) -> Any:
     """`value` ready to be summed: NumPy adds rows of float16 in float16, ones up to 2048."""
-    return value.astype(backend.SINGLE) if backend.describe(value)[1] == backend.HALF else value
+    return value.astype(backend.SINGLE) if value.dtype == backend.HALF else value
 
 
 def unbroadcast(value: Any, shape: tuple[int, ...], batch: int) -> Any:
@@ -41,7 +41,8 @@ def conform(value: Any, node: Node, batch: int = 0) -> Any:
     """`value`, a cotangent of `node`, with the node's shape, realness and dtype."""
     shape, dtype = backend.describe(value)
     if shape[batch:] != node.shape:
-        value = wide(value)
+        if dtype == backend.HALF:
+            value = wide(value)
         if not batch and not (shape and node.shape):
             value = expand(value, node.shape) if not shape else backend.total(value)
             return cast(value, node.dtype)

@@ -4,9 +4,10 @@
     index   2  0  2  3        out[2] = a0 + a2       in the order of g, so the result is one
                               out[3] = a3            definite sum, whatever the number of threads
 
-Wide rows are split by columns over the threads: each thread reads every index and owns its columns,
-so equal or skewed indices cannot unbalance them. Single numbers run in one thread, in an order that
-depends on the sizes alone.
+Threads divide the outputs, so that each sum has one order. Each reads every index and owns rows of
+the output, as many as get the same number of rows of g (it then reads its rows of g as a whole, in
+nine tenths of the time); where equal or skewed indices leave no even division, it owns columns.
+Single numbers run in one thread, in an order that depends on the sizes alone.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import numpy as np
 from npgrad.errors import OutOfRange
 from npgrad.graph.memory import empty
 from npgrad.kernels._compile import available, njit
-from npgrad.kernels._threads import spread
+from npgrad.kernels._threads import GRAIN_NS, spread, thread_count
 
 __all__ = ["check_index", "scatter_rows", "scatter_rows_reference", "sum_rows"]
 
@@ -29,6 +30,9 @@ SMALL = 512
 # From this many indices an output on, four private outputs cost less than they save: a sum into one
 # address waits 10 cycles for the one before (1e6 equal indices: 2.1 ms in one, 0.67 ms in four).
 FOUR_WAYS = 16
+# Columns from which outputs are divided by rows, and how much more than its share a thread may get.
+WIDE = 32
+UNEVEN = 1.25
 
 
 def scatter_rows_reference(g: Array, index: Array, n: int) -> Array:
@@ -141,6 +145,44 @@ def _columns(start, stop, block, fresh, base, g, index, out):  # type: ignore[no
             row[j] += add[j]
 
 
+@njit()
+def _outputs(start, stop, bounds, fresh, base, g, index, out):  # type: ignore[no-untyped-def]
+    """Pieces ``start <= p < stop``: rows of `out` from ``bounds[p]`` to ``bounds[p + 1]``."""
+    for piece in range(start, stop):
+        low = bounds[piece]
+        count = bounds[piece + 1] - low
+        rows = out[low : low + count]
+        if fresh:
+            for i in range(count):
+                row = rows[i]
+                if base.shape[0]:
+                    old = base[low + i]
+                    for j in range(row.size):
+                        row[j] = old[j]
+                else:
+                    row[:] = 0
+        for k in range(index.size):
+            i = np.int64(index[k]) - low
+            if 0 <= i < count:
+                row = rows[i]
+                add = g[k]
+                for j in range(row.size):
+                    row[j] += add[j]
+
+
+def _bounds(index: Array, rows: int, pieces: int) -> Array | None:
+    """Where to divide the outputs so that pieces get as many rows each; None if that is uneven."""
+    if pieces < 2:
+        return None
+    count = np.bincount(index.astype(np.intp, copy=False), minlength=rows)
+    done = np.cumsum(count + 1)  # one for the row itself
+    even = done[-1] / pieces
+    inner = np.searchsorted(done, even * np.arange(1, pieces))
+    bounds = np.concatenate(([0], inner, [rows]))
+    loads = np.diff(np.concatenate(([0], done))[bounds])
+    return bounds if loads.max() <= UNEVEN * even else None
+
+
 def sum_rows(g: Array, index: Array, out: Array, base: Array | None = None) -> None:
     """Add the rows of the 2-d `g` into `out`, both contiguous and real.
 
@@ -154,8 +196,14 @@ def sum_rows(g: Array, index: Array, out: Array, base: Array | None = None) -> N
         # 64 bytes: two threads must not write to one cache line
         block = max(1, 64 // g.itemsize)
         blocks = -(-width // block)
-        cost = (g.size + fresh * out.size) / max(1, blocks) * 0.3
-        spread(_columns, blocks, cost, block, fresh, base, g, index, out)
+        cost = (g.size + fresh * out.size) * 0.3
+        pieces = min(thread_count(), int(cost / GRAIN_NS)) if width >= WIDE else 1
+        bounds = _bounds(index, len(out), pieces)
+        if bounds is not None:
+            spread(_outputs, pieces, cost / pieces, bounds, fresh, base, g, index, out)
+        else:
+            cost /= max(1, blocks)
+            spread(_columns, blocks, cost, block, fresh, base, g, index, out)
         return
     flat, total = g.reshape(-1), out.reshape(-1)
     if fresh:

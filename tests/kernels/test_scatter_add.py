@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from npgrad import kernels
+from npgrad.kernels import scatter_add
 from npgrad.kernels.scatter_add import scatter_rows, scatter_rows_reference
 
 pytest.importorskip("numba")
@@ -90,3 +91,35 @@ def test_disabled_runs_the_reference() -> None:
         np.testing.assert_array_equal(
             scatter_rows(g, index, 50), scatter_rows_reference(g, index, 50)
         )
+
+
+@pytest.mark.parametrize("kind", INDICES)
+@pytest.mark.parametrize("base", [None, "zeros", "numbers"])
+def test_outputs_are_divided_by_rows_or_columns_with_the_same_bits(
+    kind: str, base: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(31)
+    rows, width, m = 200, 100, 4000
+    index = scatter_add.check_index(INDICES[kind](rng, m, rows), rows)
+    g, begin = rng.normal(size=(m, width)), rng.normal(size=(rows, width))
+    start = {None: None, "zeros": begin[:0], "numbers": begin}[base]
+    results = []
+    for count in (1, 2, 3, 7):
+        monkeypatch.setattr("npgrad.kernels._threads._count", count)
+        out = begin.copy()
+        scatter_add.sum_rows(g, index, out, start)
+        results.append(out)
+    want = np.zeros_like(begin) if base == "zeros" else begin.copy()
+    np.add.at(want, index, g)
+    np.testing.assert_allclose(results[0], want, rtol=1e-10, atol=1e-12)
+    for other in results[1:]:
+        np.testing.assert_array_equal(other, results[0])
+
+
+def test_uneven_outputs_are_not_divided_by_rows() -> None:
+    even = np.arange(1000) % 100
+    bounds = scatter_add._bounds(even, 100, 4)
+    assert bounds is not None
+    np.testing.assert_allclose(bounds, [0, 25, 50, 75, 100], atol=1)
+    assert scatter_add._bounds(np.full(1000, 7), 100, 4) is None
+    assert scatter_add._bounds(even, 100, 1) is None
