@@ -310,3 +310,39 @@ def test_a_form_that_is_not_quadratic_is_solved() -> None:
         found = npgrad.grad(lambda a, b, c=c: c @ np.linalg.solve(a, b), argnums=(0, 1))(a, b)
         np.testing.assert_allclose(found[1], z, rtol=1e-10, atol=1e-12)
         np.testing.assert_allclose(found[0], -np.outer(z, x), rtol=1e-10, atol=1e-11)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("scale", [1e-310, 1e-170, 1e-155, 1e-148, 1e155, 1e160, 1e300])
+@pytest.mark.parametrize("order", [None, 1, 2, 3, 2.5, 0.5, -1, np.inf, "fro"])
+def test_the_direction_of_a_norm_that_is_out_of_range(order, scale) -> None:
+    """NumPy's value is 0 or inf there, or has lost digits; no factor changes the direction."""
+    x = np.array([[3.0, 0.7], [-4.0, 1.6]]) if order == "fro" else np.array([3.0, -4.0, 0.5])
+    sizes = np.abs(x)
+    p = 2.0 if order in (None, "fro") else float(order)
+    if p == np.inf:
+        want = np.where(sizes == 4.0, np.sign(x), 0)
+    else:
+        want = np.sign(x) * (sizes / np.sum(sizes**p) ** (1 / p)) ** (p - 1)
+
+    def norm(x):
+        return np.linalg.norm(x, order)
+
+    np.testing.assert_allclose(npgrad.grad(norm)(x * scale), want, rtol=1e-13)
+    np.testing.assert_allclose(npgrad.jacfwd(norm)(x * scale), want, rtol=1e-13)
+    if scale > 1e-300:  # of degree -1
+        near, far = npgrad.hessian(norm)(x), npgrad.hessian(norm)(x * scale)
+        np.testing.assert_allclose(far * scale, near, rtol=1e-11, atol=1e-14)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_norms_in_rows_of_which_some_are_out_of_range() -> None:
+    x = np.array([[3.0, 4.0], [3e-200, 4e-200], [0.0, 0.0], [3e200, 4e200], [np.inf, 1.0]])
+    gradient = npgrad.grad(lambda x: np.sum(np.linalg.norm(x, axis=1)))(x)
+    want = [[0.6, 0.8], [0.6, 0.8], [0.0, 0.0], [0.6, 0.8], [np.nan, 0.0]]
+    np.testing.assert_allclose(gradient, want, rtol=1e-14)
+    single = npgrad.grad(lambda x: np.linalg.norm(x))(np.array([3e-30, 4e-30], np.float32))
+    assert single.dtype == np.float32
+    np.testing.assert_allclose(single, [0.6, 0.8], rtol=1e-6)
+    z = npgrad.grad(lambda z: np.linalg.norm(z))(np.array([3e-200j, 4e-200]))
+    np.testing.assert_allclose(z, [0.6j, 0.8], rtol=1e-14)

@@ -10,6 +10,7 @@ where several entries, rows, columns or singular values are largest (or smallest
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -138,11 +139,45 @@ def restored(y: Array, axes: Axes, keepdims: Any) -> Array:
     return y if keepdims or y.ndim == 0 else np.expand_dims(y, axes)
 
 
+@functools.cache
+def exact_from(dtype: str, power: float) -> float:
+    """From which norm on the powers of its entries are kept to all their digits."""
+    limits = np.finfo(dtype)
+    return float((float(limits.tiny) / float(limits.eps)) ** (1 / power))
+
+
+def scaled(x: Array, y: Array, order: Any, axes: Axes) -> tuple[Array, Array]:
+    """`x` and its norm `y`, over the largest entry where powers of entries ran out of range.
+
+    NumPy's value is then 0 or inf, or has lost digits: below 1e-146 and above 1e154 for squares.
+    The direction is that of the vector all the same, which no factor changes.
+    """
+    if order in EXACT:
+        return x, y
+    power = 2.0 if order is None or isinstance(order, str) else max(abs(float(order)), 1.0)
+    low = exact_from(y.dtype.char, power)
+    usual = (y > low) & (y < math.inf)
+    if usual if y.ndim == 0 else usual.all():
+        return x, y
+    most = np.max(np.abs(x), axis=axes, keepdims=True, initial=0)
+    most = np.where(~usual & (most > 0) & (most < math.inf), most, 1)
+    near = x / most
+    if order is None or isinstance(order, str):
+        order = 2
+    return near, np.linalg.vector_norm(near, ord=order, axis=axes, keepdims=True)
+
+
+EXACT = (0, 1, math.inf, -math.inf)  # norms that take no powers
+
+
 def pull(g: Array, x: Array, y: Array, order: Any, plan: tuple[bool, Axes], keepdims: Any) -> Array:
     """`g` times the direction; for the Euclidean norm with the small arrays multiplied first."""
     matrix, axes = plan
     g, y = restored(g, axes, keepdims), restored(y, axes, keepdims)
-    if order is None or (order in ("fro", "f") if matrix else order == 2):
+    euclidean = order is None or (order in ("fro", "f") if matrix else order == 2)
+    if euclidean or not matrix:
+        x, y = scaled(x, y, order, axes)
+    if euclidean:
         return x * (g / safe(y))
     return g * (matrix_direction if matrix else vector_direction)(x, y, order, axes)
 
@@ -151,6 +186,8 @@ def push(g: Array, x: Array, y: Array, order: Any, plan: tuple[bool, Axes], keep
     """The real inner product of the tangent with the direction."""
     matrix, axes = plan
     y = restored(y, axes, keepdims)
+    if not matrix or order in (None, "fro", "f"):
+        x, y = scaled(x, y, order, axes)
     direction = (matrix_direction if matrix else vector_direction)(x, y, order, axes)
     return np.sum(real(conjugate(direction) * g), axis=axes, keepdims=bool(keepdims))
 

@@ -239,6 +239,10 @@ def norm(
     """SciPy's ``norm``."""
     a = array_of(a)
     finite(check_finite, a)
+    if axis is None and not keepdims and ord in (None, 2) and a.ndim == 1:
+        most = np.max(np.abs(plain(a)), initial=0)
+        if 0 < most < np.inf and not 1e-140 < most < 1e140:  # BLAS scales what NumPy squares
+            return most * np.linalg.norm(a / most)
     return np.linalg.norm(a, ord=ord, axis=axis, keepdims=keepdims)
 
 

@@ -276,3 +276,14 @@ def test_complex_toeplitz_conjugates_its_row():
     value, tangent = npgrad.jvp(ours.toeplitz, (c,), (1j * c,))
     assert np.array_equal(value, theirs.toeplitz(c))
     np.testing.assert_allclose(tangent, theirs.toeplitz(1j * c))
+
+
+@pytest.mark.filterwarnings("ignore:overflow")
+@pytest.mark.parametrize("scale", [1e-310, 1e-170, 1.0, 1e160, 1e300])
+@pytest.mark.parametrize("order", [None, 2, "fro"])
+def test_norm_over_all_of_the_range(order, scale):
+    """SciPy's norm of a vector scales what NumPy's squares."""
+    x = scale * (np.array([[3.0, 0.0], [0.0, 4.0]]) if order == "fro" else np.array([3.0, 4.0]))
+    value, gradient = npgrad.value_and_grad(lambda x: ours.norm(x, order))(x)
+    np.testing.assert_allclose(value, theirs.norm(x, order), rtol=1e-13)
+    np.testing.assert_allclose(gradient, x / scale / 5, rtol=1e-13)
