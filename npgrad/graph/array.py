@@ -2,7 +2,8 @@
 
 A handle is an array and its node. What the node's rules keep are arrays, never handles; a handle
 whose root was written to through another handle refreshes itself (see `views`). The operators and
-NumPy's protocols are put on the class by `operators`, the methods by `npgrad.methods`.
+NumPy's protocols are put on the class by `operators`, the methods by `npgrad.methods`; what is
+asked of a handle is in `handles`.
 """
 
 from __future__ import annotations
@@ -12,16 +13,33 @@ import importlib
 import math
 import numbers
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from ..errors import GradientLost
 from . import backend
 from .deferred import LAZY
-from .doors import OWN, asking, makes_text, shut
+from .doors import OWN, makes_text
+from .handles import (
+    current,
+    export,
+    hash_of_number,
+    is_public_leaf,
+    lost,
+    memory,
+    plain,
+    recorded,
+    rounded,
+    storage,
+)
 from .modes import WRAPPED
-from .node import Leaf, Node, alive, next_id, recorded_at
+from .node import Leaf, Node, next_id, recorded_at
+
+if TYPE_CHECKING:
+    from .declared import Declared
+else:
+    Declared = object
 
 _new: Any = object.__new__
 _OF_DIGITS = frozenset({"mpmath"})  # takes a float's digits, and makes NaN of one that refuses them
@@ -30,7 +48,7 @@ _OF_DIGITS = frozenset({"mpmath"})  # takes a float's digits, and makes NaN of o
 numba_type: Callable[[Any], Any] | None = None
 
 
-class GradArray:
+class GradArray(Declared):
     """An array whose operations are recorded, so that they can be differentiated.
 
     It behaves as a NumPy array does: operators, indexing, in-place writes and views, methods, and
@@ -59,113 +77,6 @@ class GradArray:
         self._array = array
         self._node = node
         self._view = None
-
-    if TYPE_CHECKING:  # put on the class by `operators`, `store` and `npgrad.methods`
-
-        def __add__(self, other: Any) -> Any: ...
-        def __radd__(self, other: Any) -> Any: ...
-        def __iadd__(self, other: Any) -> Any: ...
-        def __sub__(self, other: Any) -> Any: ...
-        def __rsub__(self, other: Any) -> Any: ...
-        def __isub__(self, other: Any) -> Any: ...
-        def __mul__(self, other: Any) -> Any: ...
-        def __rmul__(self, other: Any) -> Any: ...
-        def __imul__(self, other: Any) -> Any: ...
-        def __truediv__(self, other: Any) -> Any: ...
-        def __rtruediv__(self, other: Any) -> Any: ...
-        def __itruediv__(self, other: Any) -> Any: ...
-        def __pow__(self, other: Any) -> Any: ...
-        def __rpow__(self, other: Any) -> Any: ...
-        def __ipow__(self, other: Any) -> Any: ...
-        def __mod__(self, other: Any) -> Any: ...
-        def __rmod__(self, other: Any) -> Any: ...
-        def __imod__(self, other: Any) -> Any: ...
-        def __floordiv__(self, other: Any) -> Any: ...
-        def __rfloordiv__(self, other: Any) -> Any: ...
-        def __ifloordiv__(self, other: Any) -> Any: ...
-        def __matmul__(self, other: Any) -> Any: ...
-        def __rmatmul__(self, other: Any) -> Any: ...
-        def __imatmul__(self, other: Any) -> Any: ...
-        def __divmod__(self, other: Any) -> Any: ...
-        def __rdivmod__(self, other: Any) -> Any: ...
-        def __and__(self, other: Any) -> Any: ...
-        def __rand__(self, other: Any) -> Any: ...
-        def __iand__(self, other: Any) -> Any: ...
-        def __or__(self, other: Any) -> Any: ...
-        def __ror__(self, other: Any) -> Any: ...
-        def __ior__(self, other: Any) -> Any: ...
-        def __xor__(self, other: Any) -> Any: ...
-        def __rxor__(self, other: Any) -> Any: ...
-        def __ixor__(self, other: Any) -> Any: ...
-        def __lshift__(self, other: Any) -> Any: ...
-        def __rlshift__(self, other: Any) -> Any: ...
-        def __ilshift__(self, other: Any) -> Any: ...
-        def __rshift__(self, other: Any) -> Any: ...
-        def __rrshift__(self, other: Any) -> Any: ...
-        def __irshift__(self, other: Any) -> Any: ...
-        def __neg__(self) -> Any: ...
-        def __pos__(self) -> Any: ...
-        def __abs__(self) -> Any: ...
-        def __invert__(self) -> Any: ...
-        def __lt__(self, other: Any) -> Any: ...
-        def __le__(self, other: Any) -> Any: ...
-        def __gt__(self, other: Any) -> Any: ...
-        def __ge__(self, other: Any) -> Any: ...
-        def __getitem__(self, index: Any) -> Any: ...
-        def __iter__(self) -> Iterator[Any]: ...
-        def __setitem__(self, index: Any, value: Any) -> None: ...
-
-        all: Callable[..., Any]
-        any: Callable[..., Any]
-        argmax: Callable[..., Any]
-        argmin: Callable[..., Any]
-        argpartition: Callable[..., Any]
-        argsort: Callable[..., Any]
-        astype: Callable[..., Any]
-        backward: Callable[..., Any]
-        backward_into: Callable[..., Any]
-        clip: Callable[..., Any]
-        compress: Callable[..., Any]
-        conj: Callable[..., Any]
-        conjugate: Callable[..., Any]
-        copy: Callable[..., Any]
-        cumprod: Callable[..., Any]
-        cumsum: Callable[..., Any]
-        diagonal: Callable[..., Any]
-        dot: Callable[..., Any]
-        fill: Callable[..., Any]
-        flatten: Callable[..., Any]
-        item: Callable[..., Any]
-        max: Callable[..., Any]
-        mean: Callable[..., Any]
-        min: Callable[..., Any]
-        nonzero: Callable[..., Any]
-        partition: Callable[..., Any]
-        prod: Callable[..., Any]
-        put: Callable[..., Any]
-        ravel: Callable[..., Any]
-        repeat: Callable[..., Any]
-        reshape: Callable[..., Any]
-        round: Callable[..., Any]
-        searchsorted: Callable[..., Any]
-        setflags: Callable[..., Any]
-        sort: Callable[..., Any]
-        squeeze: Callable[..., Any]
-        std: Callable[..., Any]
-        sum: Callable[..., Any]
-        swapaxes: Callable[..., Any]
-        take: Callable[..., Any]
-        to_device: Callable[..., Any]
-        tolist: Callable[..., Any]
-        trace: Callable[..., Any]
-        transpose: Callable[..., Any]
-        var: Callable[..., Any]
-        view: Callable[..., Any]
-        T: Any
-        mT: Any  # noqa: N815 -- NumPy's name
-        real: Any
-        imag: Any
-        flat: Any
 
     # -- what NumPy users read ------------------------------------------------------------------
     @property
@@ -235,7 +146,7 @@ class GradArray:
     @property
     def data(self) -> Any:
         """The memory of a constant, as NumPy gives it."""
-        return _memory(self, "data")
+        return memory(self, "data")
 
     @property
     def _data(self) -> Any:  # numpy.ma asks for it, and for an array where there is none
@@ -246,7 +157,7 @@ class GradArray:
     @property
     def ctypes(self) -> Any:
         """The memory of a constant for ctypes."""
-        return _memory(self, "ctypes")
+        return memory(self, "ctypes")
 
     @property
     def _as_parameter_(self) -> Any:  # ctypes asks for it
@@ -276,7 +187,7 @@ class GradArray:
 
     def __hash__(self) -> int:
         if backend.is_scalar(storage(self)) and not is_public_leaf(self):
-            return _hash_of_number(self)
+            return hash_of_number(self)
         return id(self) >> 4  # by identity, unlike ndarray: a GradArray is the key of a GradStore
 
     def __repr__(self) -> str:
@@ -336,17 +247,17 @@ class GradArray:
 
     def __round__(self, digits: int | None = None) -> Any:
         if digits is None:
-            return round(_number(self))
+            return round(rounded(self))
         return self.round(digits)
 
     def __floor__(self) -> int:
-        return math.floor(_number(self))
+        return math.floor(rounded(self))
 
     def __ceil__(self) -> int:
-        return math.ceil(_number(self))
+        return math.ceil(rounded(self))
 
     def __trunc__(self) -> int:
-        return math.trunc(_number(self))
+        return math.trunc(rounded(self))
 
     @property
     def _numba_type_(self) -> Any:  # Numba asks for it before it compiles for an argument
@@ -375,40 +286,6 @@ class GradArray:
             twin = self.copy()
         memo[id(self)] = twin
         return twin
-
-
-def _hash_of_number(handle: GradArray) -> int:
-    """A constant's is that of its value; what is recorded has none.
-
-    By identity, ``table.get(x)`` and ``set(x.tolist())`` would not find the number that NumPy's
-    finds; by value, a cache of results would answer with the gradient of another equal number.
-    """
-    if not recorded(handle):
-        return hash(plain(handle))
-    node = current(handle)[1]
-    raise GradientLost(  # libraries that fall back where there is no hash look for the first words
-        "unhashable type: npgrad.GradArray: a recorded number as a key of a dictionary, in a set "
-        f"or in a cache of results.{recorded_at(node)}{asking()} Instead: npgrad.value(x) as the "
-        "key; a list or a tuple for `in`, which compare by value; f.__wrapped__(x) past "
-        "functools.lru_cache."
-    )
-
-
-def _memory(handle: GradArray, name: str) -> Any:
-    """An attribute that hands out the memory of a constant's buffer."""
-    if recorded(handle):
-        raise AttributeError(
-            f"npgrad: a recorded array has no .{name}: what is read from its memory has no "
-            f"gradient. npgrad.value(x).{name} cuts it on purpose."
-        )
-    return getattr(export(handle, None, None), name)
-
-
-def _number(handle: GradArray) -> float:
-    """The value of a real scalar, for rounding to a Python integer."""
-    if handle.size != 1 or handle.dtype.kind != "f":
-        raise TypeError("only real arrays of one element can be rounded to a Python integer")
-    return float(plain(handle).item() if hasattr(plain(handle), "item") else plain(handle))
 
 
 class _Number(GradArray):
@@ -445,33 +322,9 @@ def made(
     return handle
 
 
-def storage(handle: GradArray) -> Any:
-    """An array of the handle's shape and dtype, whose contents may be out of date."""
-    array = handle._array
-    return array if array is not None else handle._view.peek()
-
-
-def current(handle: GradArray) -> tuple[Any, Node | None]:
-    """The handle's array and node as of now."""
-    if handle._view is not None:
-        handle._view.refresh(handle)
-    return handle._array, handle._node
-
-
-def plain(handle: GradArray) -> Any:
-    """The handle's array as of now; not to be written to."""
-    return current(handle)[0]
-
-
 def unwrap(value: Any) -> Any:
     """The array of a handle; anything else as it is."""
     return plain(value) if type(value) is GradArray else value
-
-
-def recorded(handle: GradArray) -> bool:
-    """Whether a gradient could be lost with the handle's value."""
-    node = current(handle)[1]
-    return node is not None and alive(node)
 
 
 def leaf(array: Any, public: bool = False, origin: Node | None = None) -> GradArray:
@@ -499,30 +352,18 @@ def fresh_leaf(array: Any, given: Any) -> GradArray:
     return handle
 
 
-def leaf_node(handle: GradArray) -> Node | None:
-    """The node of the leaf that `handle` was before any write to it; None if it never was one."""
-    view = handle._view
-    node = handle._node if view is None or view is LAZY else view.first_node()
-    return node if node is not None and type(node.op) is Leaf else None
-
-
-def is_public_leaf(handle: GradArray) -> bool:
-    """Whether `npgrad.array` made it, outside any transform or tape, and nothing wrote to it."""
-    node = current(handle)[1]
-    return node is not None and type(node.op) is Leaf and node.op.public
-
-
-def export(handle: GradArray, dtype: Any, copy: bool | None) -> Any:
-    """The plain array of a constant, shared with it as NumPy shares memory."""
-    from .views import share  # views knows this module
-
-    array = share(handle) if current(handle)[1] is None else backend.snapshot_any(plain(handle))
-    array = backend.asarray(array)
-    if dtype is not None and array.dtype != dtype:
-        return array.astype(dtype)
-    return backend.snapshot(array) if copy else array
-
-
-def lost(handle: GradArray, what: str) -> str:
-    """The message of a door that stays shut."""
-    return shut(current(handle)[1], what, sys._getframe(2))
+__all__ = [  # with what is asked of a handle (`handles`), for those who import both
+    "GradArray",
+    "current",
+    "export",
+    "fresh_leaf",
+    "handle_of",
+    "is_public_leaf",
+    "leaf",
+    "lost",
+    "made",
+    "plain",
+    "recorded",
+    "storage",
+    "unwrap",
+]

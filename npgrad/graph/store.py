@@ -7,9 +7,10 @@ from typing import Any
 
 from ..errors import DTypeMismatch, NotDifferentiable, ShapeMismatch
 from . import backend, placing
-from .array import GradArray, current, leaf_node, unwrap
+from .array import GradArray, current, unwrap
 from .backward import Backward
 from .conform import cast
+from .handles import leaf_node
 from .node import Leaf, Node, recorded_at
 from .order import collect
 

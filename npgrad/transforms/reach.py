@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import InPlaceError
-from ..graph.array import GradArray, leaf_node, plain
+from ..graph.array import GradArray, plain
+from ..graph.handles import leaf_node
 
 MOST = 100_000  # objects looked at, some 50 ms; a function that reaches more may reach anything
 ATOMS = frozenset((int, float, complex, bool, str, bytes, type(None), types.CodeType))

@@ -13,8 +13,9 @@ from typing import Any
 
 from ..errors import NotDifferentiable, OperandMutated
 from ..graph import backend, fingerprints
-from ..graph.array import GradArray, current, fresh_leaf, leaf, leaf_node, unwrap
+from ..graph.array import GradArray, current, fresh_leaf, leaf, unwrap
 from ..graph.deferred import LAZY
+from ..graph.handles import leaf_node
 from ..graph.modes import MODE
 from ..graph.node import Node
 from .reach import folded, overlap, reachable, refuse, refuse_folded

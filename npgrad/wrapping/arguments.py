@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from npgrad.graph.array import GradArray, leaf_node, plain
+from npgrad.graph.array import GradArray, plain
+from npgrad.graph.handles import leaf_node
 from npgrad.transforms.reach import overlap, reachable, refuse
 
 LOADS = ("LOAD_FAST", "LOAD_DEREF", "LOAD_FAST_CHECK", "LOAD_FAST_BORROW")
