@@ -6,7 +6,8 @@
 
 Threads divide the outputs, so that each sum has one order. Each reads every index and owns rows of
 the output, as many as get the same number of rows of g (it then reads its rows of g as a whole, in
-nine tenths of the time); where equal or skewed indices leave no even division, it owns columns.
+nine tenths of the time). Outputs that get a quarter of all rows or more are summed by chunks of g
+before; where no even division is left, threads own columns.
 Single numbers run in one thread, in an order that depends on the sizes alone.
 """
 
@@ -33,6 +34,8 @@ FOUR_WAYS = 16
 # Columns from which outputs are divided by rows, and how much more than its share a thread may get.
 WIDE = 32
 UNEVEN = 1.25
+# Parts of the rows of g in which the sums of frequent outputs are taken.
+CHUNKS = 16
 
 
 def scatter_rows_reference(g: Array, index: Array, n: int) -> Array:
@@ -139,10 +142,11 @@ def _columns(start, stop, block, fresh, base, g, index, out):  # type: ignore[no
                 row[:] = 0
     for k in range(index.size):
         i = index[k]
-        row = out[i, first:last]
-        add = g[k, first:last]
-        for j in range(row.size):
-            row[j] += add[j]
+        if i < out.shape[0]:
+            row = out[i, first:last]
+            add = g[k, first:last]
+            for j in range(row.size):
+                row[j] += add[j]
 
 
 @njit()
@@ -170,40 +174,89 @@ def _outputs(start, stop, bounds, fresh, base, g, index, out):  # type: ignore[n
                     row[j] += add[j]
 
 
-def _bounds(index: Array, rows: int, pieces: int) -> Array | None:
+def _bounds(count: Array, pieces: int) -> Array | None:
     """Where to divide the outputs so that pieces get as many rows each; None if that is uneven."""
     if pieces < 2:
         return None
-    count = np.bincount(index.astype(np.intp, copy=False), minlength=rows)
-    done = np.cumsum(count + 1)  # one for the row itself
+    done = np.cumsum(count + 1)  # one for the output itself
     even = done[-1] / pieces
     inner = np.searchsorted(done, even * np.arange(1, pieces))
-    bounds = np.concatenate(([0], inner, [rows]))
+    bounds = np.concatenate(([0], inner, [count.size]))
     loads = np.diff(np.concatenate(([0], done))[bounds])
     return bounds if loads.max() <= UNEVEN * even else None
+
+
+@njit()
+def _chunks(start, stop, rows, place, g, index, parts):  # type: ignore[no-untyped-def]
+    """Chunks ``start <= c < stop`` of `rows` rows of g, summed by the place of their output."""
+    for c in range(start, stop):
+        part = parts[c]
+        part[:] = 0
+        for k in range(c * rows, min((c + 1) * rows, index.size)):
+            i = place[index[k]]
+            if i >= 0:
+                to = part[i]
+                add = g[k]
+                for j in range(to.size):
+                    to[j] += add[j]
+
+
+def _frequent(g: Array, index: Array, count: Array) -> tuple[Array, Array, Array]:
+    """Outputs that get a quarter of all rows or more, their sums, and an index without them.
+
+    They leave no even division of the outputs. Here threads own chunks of rows of g, as many as the
+    shape says, and the sums of chunks are added in their order.
+    """
+    often = np.flatnonzero(count * 4 > index.size)
+    if not often.size:
+        return often, g[:0], index
+    place = np.full(count.size, -1, np.int8)
+    place[often] = np.arange(often.size)
+    parts = np.empty((CHUNKS, often.size, g.shape[1]), g.dtype)
+    chunk = -(-index.size // CHUNKS)
+    spread(_chunks, CHUNKS, chunk * g.shape[1] * 0.3, chunk, place, g, index, parts)
+    count[often] = 0
+    rest = np.where(place[index] < 0, index, index.dtype.type(count.size))
+    return often, np.add.reduce(parts, axis=0), rest
+
+
+def _sum_wide(g: Array, index: Array, out: Array, fresh: bool, base: Array, cost: float) -> None:
+    """`sum_rows` of rows that are long and many."""
+    count = np.bincount(index.astype(np.intp, copy=False), minlength=len(out))
+    often, sums = np.empty(0, np.intp), g[:0]
+    if fresh:  # what is added into an array that holds something keeps NumPy's order
+        often, sums, index = _frequent(g, index, count)
+    pieces = min(thread_count(), int(cost / GRAIN_NS))
+    bounds = _bounds(count, pieces)
+    if bounds is not None:
+        spread(_outputs, pieces, cost / pieces, bounds, fresh, base, g, index, out)
+    else:
+        _by_columns(g, index, out, fresh, base, cost)
+    out[often] += sums
+
+
+def _by_columns(g: Array, index: Array, out: Array, fresh: bool, base: Array, cost: float) -> None:
+    block = max(1, 64 // g.itemsize)  # 64 bytes: two threads must not write to one cache line
+    blocks = -(-g.shape[1] // block)
+    spread(_columns, blocks, cost / max(1, blocks), block, fresh, base, g, index, out)
 
 
 def sum_rows(g: Array, index: Array, out: Array, base: Array | None = None) -> None:
     """Add the rows of the 2-d `g` into `out`, both contiguous and real.
 
-    With a `base`, `out` is filled with it first; with one of no rows, with zeros.
+    With a `base`, `out` is filled with it first; with one of no rows, with zeros. Without, the
+    order of the additions to an output is that of `g`, as in ``np.add.at``.
     """
     width = g.shape[1]
     fresh = base is not None
     if base is None:
         base = out[:0]
     if width != 1:
-        # 64 bytes: two threads must not write to one cache line
-        block = max(1, 64 // g.itemsize)
-        blocks = -(-width // block)
         cost = (g.size + fresh * out.size) * 0.3
-        pieces = min(thread_count(), int(cost / GRAIN_NS)) if width >= WIDE else 1
-        bounds = _bounds(index, len(out), pieces)
-        if bounds is not None:
-            spread(_outputs, pieces, cost / pieces, bounds, fresh, base, g, index, out)
+        if width >= WIDE and cost >= 2 * GRAIN_NS:
+            _sum_wide(g, index, out, fresh, base, cost)
         else:
-            cost /= max(1, blocks)
-            spread(_columns, blocks, cost, block, fresh, base, g, index, out)
+            _by_columns(g, index, out, fresh, base, cost)
         return
     flat, total = g.reshape(-1), out.reshape(-1)
     if fresh:
@@ -246,7 +299,8 @@ def scatter_rows(g: Array, index: Array, n: int) -> Array:
     g : numpy.ndarray
         Rows, of any trailing shape and dtype. float16 is summed in float32.
     index : numpy.ndarray
-        One integer for each row, ``-n <= index[k] < n``; repeated ones add up, in order.
+        One integer for each row, ``-n <= index[k] < n``; repeated ones add up, in an order
+        that the sizes and the index define.
     n : int
         Rows of the result.
 

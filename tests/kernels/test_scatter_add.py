@@ -117,9 +117,32 @@ def test_outputs_are_divided_by_rows_or_columns_with_the_same_bits(
 
 
 def test_uneven_outputs_are_not_divided_by_rows() -> None:
-    even = np.arange(1000) % 100
-    bounds = scatter_add._bounds(even, 100, 4)
+    even = np.full(100, 10)
+    bounds = scatter_add._bounds(even, 4)
     assert bounds is not None
     np.testing.assert_allclose(bounds, [0, 25, 50, 75, 100], atol=1)
-    assert scatter_add._bounds(np.full(1000, 7), 100, 4) is None
-    assert scatter_add._bounds(even, 100, 1) is None
+    uneven = even.copy()
+    uneven[7] = 1000
+    assert scatter_add._bounds(uneven, 4) is None
+    assert scatter_add._bounds(even, 1) is None
+
+
+def test_outputs_of_many_rows_are_summed_apart() -> None:
+    rng = np.random.default_rng(33)
+    index = scatter_add.check_index(rng.choice([3, 3, 3, 8, 9, -1], 4000), 20)
+    g = rng.normal(size=(4000, 64))
+    count = np.bincount(index.astype(int), minlength=20)
+    often, sums, rest = scatter_add._frequent(g, index, count)
+    assert often.tolist() == [3]
+    np.testing.assert_allclose(sums[0], g[index == 3].sum(0), rtol=1e-11)
+    assert count[3] == 0
+    np.testing.assert_array_equal(rest, np.where(index == 3, 20, index))
+
+
+def test_adding_into_what_holds_something_keeps_numpys_order() -> None:
+    rng = np.random.default_rng(34)
+    g, index = rng.normal(size=(5000, 64)).astype("f4"), np.full(5000, 2)
+    out, want = (np.ones((9, 64), "f4") for _ in range(2))
+    scatter_add.sum_rows(g, scatter_add.check_index(index, 9), out)
+    np.add.at(want, index, g)
+    np.testing.assert_array_equal(out, want)
