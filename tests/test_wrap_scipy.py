@@ -73,3 +73,16 @@ def test_a_distribution_that_an_object_holds(name):
     with pytest.raises(IndexError):
         npgrad.grad(lambda x: model.loss(x) + x[5])(x)
     assert vars(law) == before
+
+
+@pytest.mark.parametrize("name", ["ConvexHull", "Delaunay"])
+def test_names_in_compiled_modules_stay(name) -> None:
+    """Its C code takes whatever np.asarray gives for an array, and reads its memory."""
+    points = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.9, 0.8]])
+
+    def f(x):
+        made = getattr(scipy.spatial, name)(np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]))
+        return len(made.simplices) * x[0]
+
+    gradient = npgrad.grad(npgrad.wrap(f, also=("scipy",)))(np.array([0.4]))
+    assert gradient == [len(getattr(scipy.spatial, name)(points[:3]).simplices)]

@@ -40,8 +40,39 @@ _MAKERS = r"\w*(?:random|rng|gen|state|rs)\w*(?:\([^()]*\))?"  # what draws, as 
 _DRAW = re.compile(rf"(?i:{_MAKERS})\.({'|'.join(DRAWS)}|{'|'.join(_OTHERS.split())})\(")
 
 
+# Arguments that NumPy hands on as they are, and what to write where nothing is wrapped.
+_UNASKED = {
+    "initial=": "np.sum(a) + initial, np.prod(a) * initial, np.maximum(np.max(a), initial)",
+    "constant_values=": "np.concatenate of the array and its margins",
+    "end_values=": "np.concatenate of the array and its margins",
+    "default=": "np.where(condition, choice, default)",
+    "left=": "np.where(x < xp[0], left, np.interp(x, xp, fp))",
+    "right=": "np.where(x > xp[-1], right, np.interp(x, xp, fp))",
+    "period=": "np.interp(x % period, xp, fp)",
+}
+_PLAIN = (
+    "a buffer that records: np.zeros_like(x), np.zeros(shape, like=x), in wrapped code np.array(a) "
+    "or np.copy(a) of an array a from before the call, whose own a.copy() is plain"
+)
+
+
+def stores(frame: FrameType | None) -> bool:
+    """Whether the user's line, at or below `frame`, is at ``a[i] = x``."""
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in OWN:
+        frame = frame.f_back
+    return frame is not None and dis.opname[frame.f_code.co_code[frame.f_lasti]] == "STORE_SUBSCR"
+
+
 def remedy(asked: str) -> str | None:
     """What to write in place of the call in `asked`; None if nothing better is known."""
+    for word, instead in _UNASKED.items():
+        if word in asked.replace(" ", ""):
+            return (
+                f"{instead}; in wrapped code (npgrad.wrap(f)) the functions of np take a recorded "
+                f"{word[:-1]}, methods of plain arrays and ufunc.reduce do not"
+            )
+    if "fill_diagonal(" in asked or ".fill(" in asked:
+        return _PLAIN
     if ".dot(" in asked or "@ [" in asked:
         return "np.dot(a, x), or a @ x: what a plain array does itself is not seen"
     if "_sympy_(" in asked:
@@ -98,7 +129,7 @@ def shut(node: Node | None, what: str, frame: FrameType) -> str:
         called, instead = advice
         return f"npgrad: {called} takes plain numbers, which {begin} Instead: {instead}."
     asked = asking()
-    instead = remedy(asked) or (
+    instead = (_PLAIN if stores(frame) else remedy(asked)) or (
         "NumPy's own function (np.sin(x), not math.sin(x)); np.stack([...]) of a list of results, "
         "not np.array([...]); np.zeros(shape, like=x) or np.zeros_like(x) for a buffer to write "
         "into; npgrad.wrap(f) for code that makes its own buffers"

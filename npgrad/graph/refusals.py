@@ -9,6 +9,7 @@ from typing import Any
 
 from ..errors import NoDerivative
 from . import backend, modes
+from .doors import asking
 from .general import General
 
 _frame = sys._getframe
@@ -111,9 +112,16 @@ def _same(a: Any, b: Any) -> bool:
 
 def plain_out(name: str, frame: FrameType) -> str:
     """The message for a plain array as ``out=`` or left of ``+=``."""
+    inner = str(frame.f_globals.get("__name__", "")).partition(".")[0] == "numpy"
+    where = asking() if inner else f" Recorded at {at(frame)}."
+    ways = (
+        "np.array(y) or np.copy(y) makes a buffer that records, of an array y from before the "
+        "wrapped call, whose own y.copy() is plain."
+        if modes.WRAPPED.get()
+        else "or npgrad.wrap(f), under which such buffers record."
+    )
     return (
         f"npgrad: {name} would write a recorded value into a plain array (out=, or the left side "
-        f"of an augmented assignment), and lose its gradient. Recorded at {at(frame)}. Instead: "
-        "y = y + x for y += x; np.zeros_like(x) or np.zeros(shape, like=x) for the buffer; or "
-        "npgrad.wrap(f), under which such buffers record."
+        f"of an augmented assignment), and lose its gradient.{where} Instead: "
+        f"y = y + x for y += x; np.zeros_like(x) or np.zeros(shape, like=x) for the buffer; {ways}"
     )

@@ -36,7 +36,8 @@ def _covered(error: Exception, printed: Any) -> GradientLost | None:
         while place is not None and place.tb_next is not None:
             place = place.tb_next
         module = "" if place is None else str(place.tb_frame.f_globals.get("__name__", ""))
-        if isinstance(error, SystemError) or module.partition(".")[0] == "scipy":
+        hidden = str(error).startswith("setting an array element")  # what NumPy makes of ours
+        if hidden or isinstance(error, SystemError) or module.partition(".")[0] == "scipy":
             return cause
     last = getattr(sys, "last_value", None)
     return last if last is not printed and isinstance(last, GradientLost) else None

@@ -13,6 +13,7 @@ import numpy as np
 from npgrad.graph import backend
 from npgrad.graph.array import GradArray, recorded
 from npgrad.graph.modes import WRAPPED as ACTIVE
+from npgrad.graph.protocols import array_function
 from npgrad.graph.stacking import has_recorded, stacked
 
 Maker = Callable[..., Any]
@@ -74,8 +75,18 @@ _TAKE_LISTS = """
     atleast_1d atleast_2d atleast_3d broadcast_to expand_dims swapaxes rot90 nan_to_num
     real imag angle round around shape ndim size cov corrcoef vander meshgrid take
     append insert put place putmask copyto compress digitize delete ediff1d fliplr flipud
-    moveaxis unwrap sinc nancumsum nancumprod nanargmax nanargmin nanquantile nanpercentile
+    array_equiv moveaxis unwrap sinc nancumsum nancumprod nanargmax nanargmin nanquantile
+    nanpercentile
 """
+# Arguments that NumPy does not ask whether they are recorded: from which position on, their names.
+_UNASKED = {
+    "pad": (3, "constant_values end_values"),
+    "select": (2, "default"),
+    "interp": (3, "left right period"),
+    **dict.fromkeys(("sum", "prod", "nansum", "nanprod"), (4, "initial")),
+    **dict.fromkeys(("max", "min", "amax", "amin", "nanmax", "nanmin"), (3, "initial")),
+}
+UNASKED = frozenset(name for _, names in _UNASKED.values() for name in names.split())
 _JOIN = "concatenate stack hstack vstack dstack column_stack"
 _LINALG_LISTS = """
     norm det inv solve slogdet eig eigvals eigh eigvalsh cholesky pinv matrix_power lstsq svd
@@ -122,6 +133,22 @@ def joined(function: Any) -> Maker:
     return call
 
 
+def asked(function: Any, usual: Maker, first: int, names: frozenset[str]) -> Maker:
+    """`usual`, which goes straight to the rule where an argument that NumPy ignores is recorded."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if (len(args) > first or not names.isdisjoint(kwargs)) and ACTIVE.get():
+            given = [*args[first:], *(kwargs[name] for name in names & kwargs.keys())]
+            for value in map(vector, given):
+                if type(value) is GradArray:
+                    args = tuple(map(vector, args)) if usual is not function else args
+                    return array_function(value, function, (GradArray,), args, kwargs)
+        return usual(*args, **kwargs)
+
+    return call
+
+
 # Of a polynomial, NumPy gives a polynomial back, but for its values and its roots.
 _OF_POLYNOMIALS = "polyadd polysub polymul polydiv polyder polyint polyval roots"
 
@@ -161,6 +188,10 @@ def _coefficients(a: Any) -> Any:
 def _listed() -> dict[int, Maker]:
     found = {id(getattr(np, name)): listed(getattr(np, name)) for name in _TAKE_LISTS.split()}
     found.update({id(getattr(np, name)): joined(getattr(np, name)) for name in _JOIN.split()})
+    for name, (first, names) in _UNASKED.items():
+        function = getattr(np, name)
+        usual = found.get(id(function), function)
+        found[id(function)] = asked(function, usual, first, frozenset(names.split()))
     for module, names in ((np.linalg, _LINALG_LISTS), (np.fft, _FFT_LISTS)):
         for name in names.split():
             if hasattr(module, name):

@@ -26,7 +26,7 @@ import numpy as np
 
 from npgrad.graph.array import GradArray
 from npgrad.wrapping.builtin_names import nested
-from npgrad.wrapping.lists import LISTED
+from npgrad.wrapping.lists import LISTED, UNASKED
 from npgrad.wrapping.patch import LOCK, MISSING, Entry, Patch, patch_of
 from npgrad.wrapping.places import content
 from npgrad.wrapping.plan import Plan
@@ -113,6 +113,8 @@ def names_of(code: types.CodeType) -> Names:
                 text = text or "%" in step.argrepr
             elif name.startswith(("BUILD_", "LIST_", "SET_", "MAP_", "UNPACK_EX")):
                 lists = lists or name not in ("BUILD_SLICE", "BUILD_STRING")
+        words = {w for c in part.co_consts if type(c) is tuple for w in c if type(w) is str}
+        lists = lists or "interp" in part.co_names or not UNASKED.isdisjoint(words)
     closed = closed and LATER.isdisjoint(attributes)
     closed = closed and not any(name.startswith(FRAMES) for name in attributes)
     return Names(frozenset(attributes), frozenset(loaded), lists, text, closed)

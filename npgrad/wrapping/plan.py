@@ -12,6 +12,7 @@ import sys
 import types
 from collections import deque
 from collections.abc import Callable, Iterable
+from importlib.machinery import EXTENSION_SUFFIXES
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -60,6 +61,15 @@ def _names_distributions(patch: Patch) -> bool:
     )
 
 
+def is_compiled(module: Any) -> bool:
+    """Whether a module is an extension, whose C code trusts its np.asarray to give an ndarray.
+
+    SciPy's qhull reads the memory of a recorded array as one, and the interpreter dies.
+    """
+    return str(getattr(module, "__file__", None)).endswith(SUFFIXES)
+
+
+SUFFIXES = tuple(EXTENSION_SUFFIXES)
 _asking: dict[int, tuple[types.CodeType, bool]] = {}
 
 
@@ -100,7 +110,9 @@ class Plan:
         spaces = [
             module.__dict__
             for name, module in list(sys.modules.items())
-            if self.covers(name) and type(getattr(module, "__dict__", None)) is dict
+            if self.covers(name)
+            and type(getattr(module, "__dict__", None)) is dict
+            and not is_compiled(module)
         ]
         if self.space is not None:
             spaces.append(self.space)
