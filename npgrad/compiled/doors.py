@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 
 from npgrad import table
-from npgrad.compiled import methods
+from npgrad.compiled import checking, methods
 from npgrad.compiled.elementwise import scalar_of
 from npgrad.compiled.generalized import dynamic, recorded_call
-from npgrad.compiled.python import is_dispatcher, python_of
+from npgrad.compiled.python import is_dispatcher
 from npgrad.compiled.reading import NoSource
 from npgrad.compiled.rules import is_elementwise, registered
 from npgrad.compiled.typing import teach
@@ -64,7 +64,9 @@ class Compiled:
         if not has_recorded(values) and not any(type(v) is GradArray for v in values):
             return self.dispatcher(*args, **kwargs)
         rule = registered(self.dispatcher)
-        return (rule or python_of(self.dispatcher))(*args, **kwargs)
+        if rule is not None:
+            return rule(*args, **kwargs)
+        return checking.recorded(self.dispatcher, *_by_position(self.dispatcher, args, kwargs))
 
     def __repr__(self) -> str:
         return f"<npgrad.njit {self.__name__}>"  # type: ignore[attr-defined]
@@ -72,10 +74,7 @@ class Compiled:
 
 def _called(dispatcher: Any, *args: Any, **kwargs: Any) -> Any:
     """The call that the dispatcher could not make: a rule, the source under wrap, or an error."""
-    if kwargs:
-        bound = inspect.signature(dispatcher.py_func).bind(*args, **kwargs)
-        bound.apply_defaults()
-        args = bound.args
+    args = _by_position(dispatcher, args, kwargs)
     given = tuple([a.value if type(a).__name__ == "OmittedArg" else a for a in args])
     rule = registered(dispatcher)
     if rule is not None:
@@ -88,10 +87,18 @@ def _called(dispatcher: Any, *args: Any, **kwargs: Any) -> Any:
             said = "it calls itself" if isinstance(reason, RecursionError) else reason
             why = f" ({said}, so its derivative was not compiled)"
     if WRAPPED.get():
-        return python_of(dispatcher)(*given)
+        return checking.recorded(dispatcher, *given)
     if not any(_is_recorded(value) for value in given):
         return dispatcher(*[_opened(value) for value in given])
     raise GradientLost(remedies(dispatcher.__name__, why))
+
+
+def _by_position(dispatcher: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if not kwargs:
+        return args
+    bound = inspect.signature(dispatcher.py_func).bind(*args, **kwargs)
+    bound.apply_defaults()
+    return bound.args
 
 
 def elementwise_call(function: Any, *args: Any, **kwargs: Any) -> Any:

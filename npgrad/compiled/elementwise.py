@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from npgrad import table
+from npgrad.compiled.frozen import Constants, constants_of, refuse_random
 from npgrad.compiled.reading import NoSource, compile_loop, compiled, made, python_function, tree_of
 from npgrad.compiled.source import dual
 from npgrad.errors import NoDerivative
@@ -257,15 +258,18 @@ def _results(source: Any) -> int:
     return counts.pop() if counts else 0
 
 
-_scalars: dict[Any, Scalar] = {}
+_scalars: dict[Any, tuple[Scalar, Constants]] = {}
 
 
 def scalar_of(function: Any) -> Scalar:
     """The `Scalar` of a compiled function; NoSource if it has no source."""
-    found = _scalars.get(function)
-    if found is None:
-        source = python_function(function)
-        if source is None:
-            raise NoSource("its source cannot be read")
-        found = _scalars[function] = Scalar(source, identifier(source), _results(source), function)
+    source = python_function(function)
+    if source is None:
+        raise NoSource("its source cannot be read")
+    constants = constants_of(source)
+    found, before = _scalars.get(function, (None, None))
+    if found is None or before != constants:
+        refuse_random(function, identifier(source))
+        found = Scalar(source, identifier(source), _results(source), function)
+        _scalars[function] = found, constants
     return found

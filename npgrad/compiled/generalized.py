@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from npgrad.compiled.frozen import refuse_random
 from npgrad.compiled.python import python_of
 from npgrad.errors import NoDerivative
 from npgrad.graph.array import GradArray, unwrap
@@ -56,6 +57,7 @@ def recorded_call(gufunc: Any, inputs: tuple[Any, ...], outs: tuple[Any, ...] = 
         GradArray(np.zeros(np.shape(r) if ndim else (*np.shape(r), 1), np.asarray(r).dtype), None)
         for r, ndim in zip(results, out_ndims, strict=True)
     ]
+    refuse_random(gufunc, gufunc.__name__)
     run = python_of(gufunc)
     for index in np.ndindex(loop):
         run(*[x[index] if index else x for x in cores], *[o[index] if index else o for o in filled])

@@ -12,8 +12,10 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+from npgrad.compiled.frozen import names_of, source_of
 from npgrad.graph.modes import WRAPPED
 from npgrad.wrapping.builtin_names import shadows_for
+from npgrad.wrapping.mathematics import QUIET
 from npgrad.wrapping.stand_ins import replacement
 
 _copies: dict[Any, Callable[..., Any]] = {}
@@ -29,7 +31,8 @@ def _recording(value: Any) -> Any:
     """What a name of the function stands for in its copy."""
     if is_dispatcher(value):
         return python_of(value)
-    new = replacement(value)
+    new = QUIET.get(id(value))
+    new = replacement(value) if new is None else new
     return value if new is None else new
 
 
@@ -38,14 +41,21 @@ def python_of(dispatcher: Any) -> Callable[..., Any]:
     made = _copies.get(dispatcher)
     if made is not None:
         return made
-    source = getattr(dispatcher, "py_func", None) or dispatcher.__wrapped__  # of a gufunc
+    source = source_of(dispatcher) or dispatcher.__wrapped__
     space = dict(source.__globals__)
     cells = tuple(types.CellType() for _ in source.__closure__ or ())
     copy = types.FunctionType(source.__code__, space, source.__name__, source.__defaults__, cells)
     copy.__kwdefaults__ = source.__kwdefaults__
+    free = dict(zip(source.__code__.co_freevars, cells, strict=True))
 
     @functools.wraps(source)
     def run(*args: Any, **kwargs: Any) -> Any:
+        for name, value in names_of(source).items():  # as frozen, or as they are now
+            made = _recording(value)
+            if name in free:
+                free[name].cell_contents = made
+            else:
+                space[name] = made
         token = WRAPPED.set(True)
         try:
             return copy(*args, **kwargs)
@@ -53,13 +63,8 @@ def python_of(dispatcher: Any) -> Callable[..., Any]:
             WRAPPED.reset(token)
 
     _copies[dispatcher] = run  # before its names are looked at: it may call itself
-    for name in source.__code__.co_names:
-        if name in space:
-            space[name] = _recording(space[name])
     for name, shadow in shadows_for([source.__code__]).items():
         space.setdefault(name, shadow)
-    for cell, original in zip(cells, source.__closure__ or (), strict=True):
-        cell.cell_contents = _recording(original.cell_contents)
     return run
 
 

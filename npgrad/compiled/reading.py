@@ -14,7 +14,7 @@ import types
 from typing import Any
 
 from npgrad.compiled.formulas import HELPERS
-from npgrad.compiled.typing import original
+from npgrad.compiled.frozen import names_of, source_of
 
 
 class NoSource(Exception):
@@ -52,23 +52,11 @@ def tree_of(function: Any) -> ast.FunctionDef:
     return ast.fix_missing_locations(tree_made)
 
 
-def names_of(function: Any) -> dict[str, Any]:
-    """The globals and closure that the function's code names."""
-    code, space = function.__code__, function.__globals__
-    found = {name: original(space[name]) for name in code.co_names if name in space}
-    for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
-        found[name] = original(cell.cell_contents)
-    return found
-
-
 def python_function(value: Any) -> Any:
     """The Python function behind a compiled one, or behind a helper; None for anything else."""
     if isinstance(value, types.FunctionType):
         return value if hasattr(value, "npgrad_source") or value in HELPERS.values() else None
-    source = getattr(value, "py_func", None) or getattr(
-        getattr(value, "_dispatcher", None), "py_func", None
-    )
-    return source if isinstance(source, types.FunctionType) else None
+    return source_of(value)
 
 
 def compiled(value: Any) -> Any:

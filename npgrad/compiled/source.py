@@ -15,16 +15,21 @@ import numpy as np
 
 from npgrad.compiled.expressions import Directions, Expressions, zero_of
 from npgrad.compiled.formulas import HELPERS
-from npgrad.compiled.reading import NoSource, made, names_of, tree_of
+from npgrad.compiled.frozen import Constants, constants_of, names_of
+from npgrad.compiled.reading import NoSource, made, tree_of
 
 
-@functools.cache
 def dual(function: Any, active: tuple[Directions, ...]) -> Any:
     """``f(args, tangents) -> (value, (tangent for each direction))``.
 
     `active` says for each argument along which directions it moves; the tangents follow the
     arguments in that order.
     """
+    return _dual(function, active, constants_of(function))
+
+
+@functools.cache
+def _dual(function: Any, active: tuple[Directions, ...], constants: Constants) -> Any:
     return Dual(function, active).build()
 
 

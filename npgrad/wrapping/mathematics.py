@@ -20,21 +20,22 @@ _SEQUENCES = (GradArray, np.ndarray, list, tuple)
 _OF_SEQUENCES = frozenset({"fsum", "prod", "dist", "sumprod"})
 
 
+_SAME = "sin cos tan sinh cosh tanh exp exp2 expm1 log1p log2 log10 sqrt cbrt isnan isinf isfinite"
+_UFUNCS = {
+    "acos": "arccos", "asin": "arcsin", "atan": "arctan", "atan2": "arctan2",
+    "acosh": "arccosh", "asinh": "arcsinh", "atanh": "arctanh", "pow": "power",
+    "fmod": "fmod", "degrees": "degrees", "radians": "radians", "fabs": "fabs",
+    "copysign": "copysign", "hypot": "hypot", "ldexp": "ldexp", "phase": "angle",
+    **{name: name for name in _SAME.split()},
+}  # fmt: skip
+
+
 def _recording(module: types.ModuleType) -> types.ModuleType:
     """`math` or `cmath` with NumPy's functions for recorded arguments."""
     made = types.ModuleType(module.__name__, module.__doc__)
     made.__dict__.update(module.__dict__)
     complexes = module is cmath
-    renamed = {
-        "acos": "arccos", "asin": "arcsin", "atan": "arctan", "atan2": "arctan2",
-        "acosh": "arccosh", "asinh": "arcsinh", "atanh": "arctanh", "pow": "power",
-        "fmod": "fmod", "degrees": "degrees", "radians": "radians", "fabs": "fabs",
-        "copysign": "copysign", "hypot": "hypot", "ldexp": "ldexp", "phase": "angle",
-    }  # fmt: skip
-    same = """sin cos tan sinh cosh tanh exp exp2 expm1 log1p log2 log10 sqrt cbrt isnan isinf
-    isfinite"""
-    renamed.update({name: name for name in same.split()})
-    for name, ufunc in renamed.items():
+    for name, ufunc in _UFUNCS.items():
         if hasattr(module, name):
             made.__dict__[name] = _dispatched(getattr(module, name), getattr(np, ufunc), complexes)
     special = {
@@ -187,3 +188,44 @@ def _over_sequences(function: Any, body: Any) -> Maker:
 
 MATH = _recording(math)
 CMATH = _recording(cmath)
+
+
+def _quiet() -> dict[int, Any]:
+    """`math` and its functions, by identity, giving inf and NaN where Python's raise.
+
+    So does what Numba compiles them to.
+    """
+    made = types.ModuleType(math.__name__, math.__doc__)
+    made.__dict__.update(vars(MATH))
+    special = {
+        "log": _log,
+        "hypot": _hypot,
+        "gamma": _special("gamma"),
+        "lgamma": _special("gammaln"),
+    }
+    plainly = {**{name: getattr(np, ufunc) for name, ufunc in _UFUNCS.items()}, **special}
+    found: dict[int, Any] = {id(math): made}
+    for name, function in plainly.items():
+        if hasattr(math, name):
+            made.__dict__[name] = found[id(vars(math)[name])] = _quietly(vars(math)[name], function)
+    return found
+
+
+def _quietly(function: Any, plainly: Any) -> Maker:
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        recorded = any(type(a) is GradArray for a in args)
+        if not recorded:
+            try:
+                return function(*args, **kwargs)
+            except (OverflowError, ValueError):
+                pass
+        with np.errstate(all="ignore"):
+            made = plainly(*[number(a) for a in args], **kwargs)
+        return made if recorded or type(made) is np.bool_ else float(made)
+
+    return call
+
+
+# What stands for `math` and its functions in the source of a compiled function, by identity.
+QUIET = _quiet()
