@@ -50,7 +50,7 @@ def _frozen(source: types.FunctionType) -> dict[str, Any]:
             blocks = getattr(getattr(result, "type_annotation", None), "blocks", None) or {}
             for block in blocks.values():
                 for step in block.body:
-                    value: Any = getattr(step, "value", None)
+                    value: Any = step.value if type(step).__name__ == "Assign" else None
                     named = type(value).__name__ in ("Global", "FreeVar")
                     if named and isinstance(value.value, _NUMBERS):
                         numbers[value.name] = value.value
