@@ -175,3 +175,42 @@ def test_a_masked_product_of_gathered_rows_stays_zero() -> None:
     expected[0, 0] = 1
     with np.errstate(all="ignore"):
         np.testing.assert_array_equal(npgrad.grad(f)(table), expected)
+
+
+def test_what_both_operands_of_a_difference_get() -> None:
+    """One takes the cotangent itself, the other a buffer of its own; neither is added to twice."""
+    rng = np.random.default_rng(3)
+    x, y, w = rng.normal(size=(3, *SHAPE))
+    row, column = rng.normal(size=SHAPE[1:]), rng.normal(size=(SHAPE[0], 1))
+
+    def f(x: Any, y: Any, row: Any, column: Any) -> Any:
+        away = np.sinh(x * 0.1) - np.cosh(y * 0.1)
+        shifted = (away - column) - row
+        return np.sum(shifted * w * x) + np.sum(away * y)
+
+    found = npgrad.grad(f, argnums=(0, 1, 2, 3))(x, y, row, column)
+    away = np.sinh(x * 0.1) - np.cosh(y * 0.1)
+    g = w * x + y
+    expected = (
+        g * 0.1 * np.cosh(x * 0.1) + (away - column - row) * w,
+        -g * 0.1 * np.sinh(y * 0.1) + away,
+        -np.sum(w * x, axis=0),
+        -np.sum(w * x, axis=1, keepdims=True),
+    )
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-10)
+
+
+def test_a_quotient_by_itself_and_by_its_sum() -> None:
+    x, w = np.random.default_rng(4).uniform(0.5, 1.5, size=(2, *SHAPE))
+
+    def f(x: Any) -> Any:
+        return np.sum(x / np.sum(x, axis=-1, keepdims=True) * w) + np.sum(x / x * w)
+
+    total = np.sum(x, axis=-1, keepdims=True)
+    expected = w / total - np.sum(x * w, axis=-1, keepdims=True) / total**2
+    np.testing.assert_allclose(npgrad.grad(f)(x), expected, rtol=1e-9, atol=1e-12)
+    leaf, other = npgrad.array(x), npgrad.array(x + 1)
+    store = np.sum(np.positive(leaf / other) * w).backward()
+    np.testing.assert_allclose(store[leaf], w / (x + 1), rtol=1e-13)
+    np.testing.assert_allclose(store[other], -w * x / (x + 1) ** 2, rtol=1e-13)

@@ -169,15 +169,17 @@ class Backward(Cotangents):
     def _pull_large(self, node: Node, g: Any, kept: tuple[Any, ...]) -> None:
         """The everyday sweep of an operation, where a cotangent that is ours may be used again."""
         op: Op = node.op
-        key = node.id
         quick: Any = op.quick
-        mine = key in self.owned and (op.reuse is not None or len(quick) == 1)
-        last = quick[-1] if op.reuse is not None and mine else None
-        seen = key in self.looked
+        ours = node.id in self.owned
+        over = op.over if ours else -1
+        seen = node.id in self.looked
         if len(kept) > op.width:
             verify(node, kept)
         pair = None if op.both is None else self._pair(node, g, kept)
-        for i, (back, parent) in enumerate(zip(quick, node.parents)):  # noqa: B905
+        takers: list[Node] = []  # the parents that get g itself
+        others = []  # what the rest gets
+        for i in op.turns or range(len(quick)):
+            parent = node.parents[i]
             if parent is None:
                 continue
             root = gathered.root_of(parent, g) if op.by_rows and i == 0 else None
@@ -188,11 +190,15 @@ class Backward(Cotangents):
                 value = pair[i]
             elif op.simple and (factor := blocks.factor(op.simple[i], g, kept)) is not None:
                 if factor.shape == parent.shape and factor.dtype is parent.dtype:
-                    self.accumulate(parent, factor, False)  # not ours, and as good as looked at
+                    self.accumulate(parent, factor, False)  # an operand, not ours
                     continue
                 value = factor
+            elif i == over and not takers:
+                value = self._overwritten(op.simple[i], g, kept)
+            elif op.bare and op.bare[i] and parent.shape != g.shape:
+                value = quick[i](conform(g, parent), kept, parent)  # a sum first is shorter
             else:
-                value = self._overwritten(op, g, kept) if back is last else back(g, kept, parent)
+                value = quick[i](g, kept, parent)
             if value is None:
                 continue
             try:
@@ -200,7 +206,16 @@ class Backward(Cotangents):
                     value = conform(value, parent)
             except AttributeError:
                 value = conform(value, parent)
+            if value is g and i != over:
+                takers.append(parent)
+            else:
+                others.append(value)
+            mine = ours and (i == over or len(quick) == 1)
             seen = self.place(parent, value, g, op, kept, mine, seen)
+        if ours and over < 0 and len(takers) == 1 and op.by_entry:
+            key = takers[0].id
+            if self.cotangents.get(key) is g and all(owns(value, g) for value in others):
+                self.owned.add(key)
 
     def place(
         self,
@@ -237,9 +252,9 @@ class Backward(Cotangents):
         pair = backend.empty(g.shape, g.dtype), backend.empty(g.shape, g.dtype)
         return pair if node.op.both(g, pair, kept) else None
 
-    def _overwritten(self, op: Any, g: Any, kept: tuple[Any, ...]) -> Any:
+    def _overwritten(self, simple: Any, g: Any, kept: tuple[Any, ...]) -> Any:
         """The value of a rule that is one ufunc of g, in the memory of `g`, which is ours."""
-        ufunc, place = op.reuse
+        ufunc, place = simple
         if type(g) is not backend.NDARRAY:
             return ufunc(g, kept[place])
         return ufunc(g, kept[place], out=g, casting="same_kind")

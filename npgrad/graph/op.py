@@ -65,7 +65,9 @@ class Op(ABC):
     quick: tuple[Pull | None, ...] | None = None  # rules that the everyday sweep calls itself
     pull: Any = None  # the everyday sweep of small arrays, see `small`
     sources: Any = ()  # what `pull` is written from: the rules of the parents, what is kept where
-    reuse: tuple[Any, int] | None = None
+    over = -1  # the rule, one of `simple`, that is called last and may overwrite g
+    turns: tuple[int, ...] = ()  # in which the rules are called, if it matters
+    bare: tuple[bool, ...] = ()  # which rules name nothing but g
     both: Callable[[Any, tuple[Any, Any], Sequence[Any]], bool] | None = None
     # for each rule of `backs` that is one ufunc of g and one thing kept: that ufunc and its place
     simple: tuple[tuple[Any, int] | None, ...] = ()
@@ -183,7 +185,9 @@ class Variant(Op):
         self.forwards = tuple(adapter(f, where) if f else None for f in forwards)
         single = [rule.in_place.get(names[i]) for i in recorded]
         self.simple = tuple((s[0], where[s[1]]) if s is not None else None for s in single)
-        self.reuse = self.simple[-1]  # the last rule may overwrite g
+        self.over = max((i for i, one in enumerate(self.simple) if one is not None), default=-1)
+        self.turns = tuple(sorted(range(len(functions)), key=lambda i: i == self.over))
+        self.bare = tuple(not rule_parameters(f) for f in functions)  # type: ignore[arg-type]
         if rule.both is not None and len(recorded) == base.nin == 2:
             self.both = _together(rule.both, where)
         self.quick = self.backs
@@ -268,7 +272,7 @@ class _Guarded(Op):
     def __init__(self, variant: Variant) -> None:
         self.variant = variant
         self.backs = variant.backs
-        self.reuse, self.simple = variant.reuse, variant.simple
+        self.simple = variant.simple
         self.name = variant.name
         self.rule = variant.rule
         self.risky = variant.risky
