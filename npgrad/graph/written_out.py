@@ -31,7 +31,7 @@ def {name}(x):
     if first is None or mode() is not None:
         return slowly(x, frame({depth}))
     result = {compute}
-    variant, parents, kept = one, (first,), {keep_one}
+    variant, parents, kept, like = one, (first,), {keep_one}, first
 """
 
 _BINARY = """
@@ -76,12 +76,13 @@ def {name}({arguments}):
                 return slowly(x1, x2, frame({depth}))
             return handle_of(result, None)
 {guard_two}
-        variant, parents, kept = two, (second,), {keep_two}
+        variant, parents, kept, like = two, (second,), {keep_two}, {like_two}
     elif second is None:
 {guard_one}
-        variant, parents, kept = one, (first,), {keep_one}
+        variant, parents, kept, like = one, (first,), {keep_one}, {like_one}
     else:
         variant, parents, kept = both, (first, second), {keep_both}
+        like = first if first.shape is second.shape else None
 """
 
 # Before the result is computed into fresh memory: an operand that is nobody's takes it.
@@ -102,12 +103,13 @@ _UNUSUAL = """
         if type(result) not in SCALARS:  # what an array of no axes held, a polynomial for one
             return slowly(x1, x2, frame({depth}))"""
 
+# `like` is a parent that is known to have the result's shape: nodes then share one tuple.
 _MADE = """
     node = new(Node)  # written out: the call of __init__ would take as long as all the rest
     node.id = next_id()
     node.op, node.parents, node.kept = variant, parents, kept
     try:
-        node.shape, node.dtype = result.shape, result.dtype
+        node.shape, node.dtype = result.shape if like is None else like.shape, result.dtype
     except AttributeError:{unusual}
         node.shape, node.dtype = describe(result)
     f = frame({depth})
@@ -178,7 +180,9 @@ def written(
     if not unary:  # a plain array that is kept is copied or guarded
         for word, i in (("one", 1), ("two", 0)):
             kept = i in op.variants[2 - i].keep
-            words[f"guard_{word}"] = _GUARD.format(kind=f"kind{i + 1}", depth=depth) if kept else ""
+            kind, known = f"kind{i + 1}", ("second", "first")[i]
+            words[f"guard_{word}"] = _GUARD.format(kind=kind, depth=depth) if kept else ""
+            words[f"like_{word}"] = known if kept else f"{known} if {kind} in SCALARS else None"
         words["over"] = _over(op, depth) if overwrites else ""
     text = (_UNARY if unary else _BINARY) + _MADE.strip("\n")
     space = {
