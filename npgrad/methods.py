@@ -171,7 +171,7 @@ def _astype(
     if made is array:
         return self
     if dtype.kind not in "fc":
-        if dtype.kind not in "iub":
+        if dtype.kind not in "iub" and recorded(self):
             raise GradientLost(lost(self, f"x.astype({dtype})"))
         return made
     return _identity(CAST, self, made, _frame(1))
@@ -257,6 +257,8 @@ def _view(self: GradArray, dtype: Any = None, type: Any = None) -> Any:
         if backend.is_scalar(storage(self)):
             return self
         return getitem(self, ALL, _frame(1))
+    if not recorded(self):
+        return storage(self).view(dtype)  # of a constant, as NumPy's
     from .rules.reinterpret import view_as
 
     return view_as(self, np.dtype(dtype))

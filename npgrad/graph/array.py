@@ -26,8 +26,10 @@ from .handles import (
     export,
     hash_of_number,
     is_public_leaf,
+    itself,
     lost,
     memory,
+    missing,
     plain,
     recorded,
     rounded,
@@ -206,6 +208,10 @@ class GradArray(Declared):
             return format(value.item() if hasattr(value, "item") else value, spec)
         return format(value, spec)
 
+    def __getattr__(self, name: str) -> Any:
+        """Only asked for what is missing: say what a program that counts on it can do."""
+        raise AttributeError(missing(self, name))
+
     def __dir__(self) -> list[str]:
         return sorted(set(object.__dir__(self)))
 
@@ -272,6 +278,8 @@ class GradArray(Declared):
         return importlib.import_module("sympy").sympify(backend.asarray(plain(self)))
 
     def __reduce_ex__(self, protocol: Any) -> Any:
+        if not recorded(self):  # a constant: whoever unpickles it gets the plain array
+            return itself, (backend.snapshot_any(plain(self)),)
         if not is_public_leaf(self):
             raise GradientLost(lost(self, "pickling x"))
         return leaf, (backend.snapshot(plain(self)), True)

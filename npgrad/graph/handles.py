@@ -103,3 +103,30 @@ def rounded(handle: GradArray) -> float:
     if handle.size != 1 or handle.dtype.kind != "f":
         raise TypeError("only real arrays of one element can be rounded to a Python integer")
     return float(plain(handle).item() if hasattr(plain(handle), "item") else plain(handle))
+
+
+def itself(value: Any) -> Any:
+    """What a pickled constant becomes: the plain array, or the number."""
+    return value
+
+
+_BUFFER = (
+    "its memory would leave the recording, and the gradient with it; npgrad.value(x) cuts it on "
+    "purpose"
+)
+_MISSING = {
+    "__array_interface__": _BUFFER,
+    "__array_struct__": _BUFFER,
+    "__cuda_array_interface__": _BUFFER,
+    "__array_namespace__": (
+        "the array API's functions would meet plain arrays beside recorded ones and refuse them; "
+        "NumPy's own functions record"
+    ),
+    "hex": "it is text of a float, which npgrad.value(x) gives",
+}
+
+
+def missing(handle: GradArray, name: str) -> str:
+    """The message for an attribute that a handle has not, with the reason where ndarray has it."""
+    text = f"'GradArray' object has no attribute {name!r}"
+    return f"{text}: {_MISSING[name]}" if name in _MISSING else text

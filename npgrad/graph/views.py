@@ -36,7 +36,7 @@ _new: Any = object.__new__
 class Root:
     """Memory that several handles may see."""
 
-    __slots__ = ("array", "exported", "first", "locked", "node", "version")
+    __slots__ = ("array", "exported", "first", "locked", "node", "version", "windows")
 
     def __init__(self, array: Any, node: Node | None) -> None:
         self.array = array
@@ -45,6 +45,7 @@ class Root:
         self.version = 0
         self.exported: str | None = None  # where __array__ handed the storage out
         self.locked = False  # x.setflags(write=False)
+        self.windows: Any = None  # whether a copy is alive that is a view in NumPy (as_strided)
 
     def own(self) -> None:
         """Make sure that writing to the storage changes nothing that somebody else holds."""
@@ -202,6 +203,12 @@ def _prepare(handle: GradArray, recorded: bool) -> View:
     view = view_of(handle)
     if view.root.locked:
         raise ValueError("assignment destination is read-only")
+    if view.root.windows is not None and view.root.windows() is not None:
+        raise InPlaceError(
+            "npgrad: this would write into an array of which as_strided made windows; in a "
+            "recording they are a copy, which would not see it. Instead: sliding_window_view, or "
+            "indices; del the windows if they are not needed any more."
+        )
     if view.root.exported is not None and recorded:
         raise InPlaceError(
             "npgrad: a recorded value would be written into a buffer of which a plain array was "

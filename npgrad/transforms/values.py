@@ -8,7 +8,7 @@ import numpy as np
 
 from ..errors import GradientLost, NotDifferentiable
 from ..graph import backend
-from ..graph.array import GradArray, current, leaf
+from ..graph.array import GradArray, current, leaf, recorded
 from ..graph.node import alive
 from ..graph.stacking import has_recorded
 from .trees import flatten, is_single
@@ -43,6 +43,8 @@ def array(x: Any, dtype: Any = None) -> GradArray:
     >>> np.sum(x ** 3).backward()[x]
     array([ 3., 12.])
     """
+    if type(x) is GradArray and not recorded(x):  # a constant, made in wrapped code
+        x = current(x)[0]
     if type(x) is GradArray or (isinstance(x, (list, tuple)) and has_recorded(x)):
         raise GradientLost(
             "npgrad: npgrad.array makes a new leaf and would cut the gradient of the recorded "

@@ -13,6 +13,7 @@ import functools
 import inspect
 import itertools
 import types
+import weakref
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from npgrad.graph import backend, ownership
 from npgrad.graph.array import GradArray, lost, plain, recorded, storage, unwrap
 from npgrad.graph.modes import WRAPPED as ACTIVE
 from npgrad.graph.stacking import has_recorded, stacked
-from npgrad.graph.views import region
+from npgrad.graph.views import region, view_of
 from npgrad.methods import adopted
 from npgrad.rules import creation
 from npgrad.wrapping.elements import Vectorize, apply_along_axis, frompyfunc
@@ -291,6 +292,7 @@ def as_strided(x: Any, shape: Any = None, strides: Any = None, *args: Any, **kwa
         strides = tuple(step * places.itemsize // held.itemsize for step in strides)
     made = x.reshape(-1)[np.array(_strided(places, shape, strides))]
     made.setflags(write=False)
+    view_of(x).root.windows = weakref.ref(made)
     return made
 
 
