@@ -10,14 +10,14 @@ too), nothing is overwritten.
 
 from __future__ import annotations
 
-import dis
+import opcode
 import sys
 from typing import Any
 
 from . import backend
 
 LARGE = 1 << 18  # bytes from which on NumPy does so
-_OPERATORS = {dis.opmap[name] for name in ("BINARY_OP", "UNARY_NEGATIVE") if name in dis.opmap}
+_OPERATORS = {opcode.opmap[name] for name in ("BINARY_OP", "UNARY_NEGATIVE")}
 _count = sys.getrefcount
 
 
