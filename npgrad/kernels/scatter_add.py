@@ -31,6 +31,7 @@ SMALL = 512
 # From this many indices an output on, four private outputs cost less than they save: a sum into one
 # address waits 10 cycles for the one before (1e6 equal indices: 2.1 ms in one, 0.67 ms in four).
 FOUR_WAYS = 16
+SAMPLED = 64  # one of so many places of an index is looked at
 # Columns from which outputs are divided by rows, and how much more than its share a thread may get.
 WIDE = 32
 UNEVEN = 1.25
@@ -90,8 +91,20 @@ def check_index(index: Array, n: int, axis: int = 0) -> Array:
 
 @njit()
 def add_line(g, index, out):  # type: ignore[no-untyped-def]
-    """One number an index; four equal neighbours are summed before they are stored."""
+    """One number an index, in order; of an index of long runs, four equal neighbours at once.
+
+    Asking whether four are equal takes half of the time of adding them, and waiting for the sum
+    before at the same place three times as long as adding; so a sample of the index decides.
+    """
     m = index.size
+    same = 0
+    for k in range(0, m - 3, SAMPLED):
+        same += index[k] == index[k + 3]
+    if 2 * SAMPLED * same < m:
+        for k in range(m):
+            i = index[k]
+            out[i] += g[k]
+        return
     for k in range(0, m - 3, 4):
         i0 = index[k]
         i1 = index[k + 1]
