@@ -74,6 +74,7 @@ LOSSES = {
     "stack": lambda x: np.sum(np.stack([x, np.sin(x)], axis=1)[:, 1] * x),
     "one of several outputs": lambda x: np.linalg.slogdet(_square(x))[1] * x[0],
     "several outputs": lambda x: np.sum((e := np.linalg.eigh(_square(x)))[0] * e[1][0] ** 2),
+    "numbers": lambda x: (x[0] * 2.0 + x[1] ** 2) / x[2] - np.exp(x[3]) * x[0],
     "flat inside": lambda x: np.sum(np.floor(x) * x),
 }
 
@@ -175,6 +176,19 @@ def test_an_operand_of_another_dtype_is_another_recording():
         gradient = g(x, c)
         assert gradient.dtype == np.float32
         np.testing.assert_allclose(gradient, X, rtol=1e-6)
+
+
+def test_an_argument_without_effect_keeps_its_dtype():
+    g = npgrad.grad(lambda x, unused: x * x, (0, 1))
+    for _ in range(5):
+        g(2.0, Y)
+    assert g._recurring.sweep is not None
+    gx, unused = g(np.float32(2.0), Y.astype(np.float32))
+    assert gx == 4.0 and gx.dtype == unused.dtype == np.float32
+    gx, unused = g(2.0, Y.astype(np.float32))
+    assert gx == 4.0 and gx.dtype == np.float64 and unused.dtype == np.float32
+    gx, unused = g(2.0, Y)
+    assert gx == 4.0 and unused.dtype == np.float64
 
 
 def test_another_of_several_outputs_is_another_recording():

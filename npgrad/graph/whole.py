@@ -269,6 +269,7 @@ class _Writer:
             self.small(leaf)
             name = self.names[leaf.id]
             self.known.append(f"        if {name}.shape != {leaf.shape}: return None")
+            self.known.append(f"        if {name}.dtype is not dtype: return None")
         self.names[root.id] = "root"
         self.cotangents[root.id] = "g"
         masks = False

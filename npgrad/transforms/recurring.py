@@ -34,7 +34,8 @@ class Recurring:
             self.calls += 1
             if self.calls < self.due:
                 return None
-        if type(result) not in backend.GENERIC:
+        kind = type(result)
+        if (kind is not float and kind not in backend.GENERIC) or run.there is not None:
             return None
         leaves: list[Node] = []
         arrays = True

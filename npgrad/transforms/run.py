@@ -50,7 +50,7 @@ class Run:
     `has_aux` the function returns a pair, of which the second is not differentiated.
     """
 
-    __slots__ = ("arguments", "aux", "floor", "out")
+    __slots__ = ("arguments", "aux", "floor", "out", "there")
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class Run:
         token = change(recording=True) if quiet else None
         printed = getattr(sys, "last_value", None)
         try:
-            there = device_of(self.arguments)
+            self.there = there = device_of(self.arguments)  # an array of a device; None on the host
             if there is None:
                 self.out = f(*filled, **named)
             else:
