@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import npgrad
+from npgrad.graph import blocks, certain, gathered, temporaries
 
 SHAPE = (600, 600)  # beyond the size from which the sweep looks for what it can spare
 
@@ -214,3 +215,49 @@ def test_a_quotient_by_itself_and_by_its_sum() -> None:
     store = np.sum(np.positive(leaf / other) * w).backward()
     np.testing.assert_allclose(store[leaf], w / (x + 1), rtol=1e-13)
     np.testing.assert_allclose(store[other], -w * x / (x + 1) ** 2, rtol=1e-13)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_programs_without_what_is_spared(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """NumPy's values to the last bit, and the gradients that the plain way gives."""
+    rng = np.random.default_rng(seed)
+    shape = (520, 520)
+    w, index = rng.uniform(0.5, 1.5, shape), rng.integers(0, shape[0], shape[0])
+    vector, steps = rng.normal(size=shape[1]), rng.integers(0, 1 << 30, size=(12, 3))
+
+    def f(x: Any, y: Any, row: Any) -> Any:
+        values = [x, y]
+        for kind, i, j in steps:
+            a, b = values[i % len(values)], values[j % len(values)]
+            made = (
+                lambda a, b: a * b,
+                lambda a, b: (a + 1.0) * w - b,
+                lambda a, b: a / (1.0 + b * b),
+                lambda a, b: np.tanh(a) - row,
+                lambda a, b: a - np.max(a, axis=-1, keepdims=True),
+                lambda a, b: np.exp(-a * a) / np.sum(np.exp(-a * a), axis=1, keepdims=True),
+                lambda a, b: np.where(a > b, np.sqrt(np.abs(a) + 0.1), np.maximum(a, b)),
+                lambda a, b: a[index] * 2.0 + b[::-1],
+                lambda a, b: (row - a) * 2.0 - np.square(b),
+                lambda a, b: (np.abs(a) + 0.5) ** (b * 0.1),
+            )[kind % 10](a, b)
+            values.append(made)
+        return np.sum(values[-1] * w) + np.mean(values[-2]) + np.sum(values[-3][index] @ vector)
+
+    args = (*rng.uniform(-1, 1, (2, *shape)), rng.uniform(0.5, 1.5, shape[1]))
+    copies = [a.copy() for a in args]
+    monkeypatch.setattr(certain, "FEW", 1)
+    value, found = npgrad.value_and_grad(f, argnums=(0, 1, 2))(*args)
+    assert value == f(*args)
+    for module in (blocks, gathered):
+        monkeypatch.setattr(module, "LARGE", 1 << 40)
+    monkeypatch.setattr(certain, "FEW", 1 << 40)
+    monkeypatch.setattr(blocks, "factor", lambda *given: None)
+    monkeypatch.setattr(temporaries, "_ALONE", None)
+    with npgrad.kernels.disabled():
+        plain, expected = npgrad.value_and_grad(f, argnums=(0, 1, 2))(*args)
+    assert plain == value
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=0, atol=1e-9 * np.max(np.abs(other)))
+    for a, copy in zip(args, copies, strict=True):
+        np.testing.assert_array_equal(a, copy)

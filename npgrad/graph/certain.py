@@ -8,6 +8,7 @@ every operation that can make ``0 * inf`` is tame, and its value shown to be fin
 no gradient has to be looked at: a million entries of each take 0.4 ms to read.
 
 Nothing is known of what a mask, an index or a matrix product (whose BLAS may skip zeros) hides.
+See decision 0021.
 """
 
 from __future__ import annotations
