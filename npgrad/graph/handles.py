@@ -91,10 +91,7 @@ def hash_of_number(handle: GradArray) -> int:
 def memory(handle: GradArray, name: str) -> Any:
     """An attribute that hands out the memory of a constant's buffer."""
     if recorded(handle):
-        raise AttributeError(
-            f"npgrad: a recorded array has no .{name}: what is read from its memory has no "
-            f"gradient. npgrad.value(x).{name} cuts it on purpose."
-        )
+        raise AttributeError(name)  # Python then asks for what is `missing`
     return getattr(export(handle, None, None), name)
 
 
@@ -128,5 +125,10 @@ _MISSING = {
 
 def missing(handle: GradArray, name: str) -> str:
     """The message for an attribute that a handle has not, with the reason where ndarray has it."""
+    if name in ("data", "ctypes"):
+        return (
+            f"npgrad: a recorded array has no .{name}: what is read from its memory has no "
+            f"gradient. npgrad.value(x).{name} cuts it on purpose."
+        )
     text = f"'GradArray' object has no attribute {name!r}"
     return f"{text}: {_MISSING[name]}" if name in _MISSING else text
