@@ -9,10 +9,13 @@ Conventions
 *Stacks.* Matrices are the last two axes, whatever stands before them, also with no matrix at all.
 
 *Symmetric arguments.* cholesky, eigh, eigvalsh, and pinv and svd with ``hermitian=True`` read one
-triangle. They count as functions of a Hermitian matrix: the gradient is Hermitian, so its product
-with a Hermitian direction is the derivative; a tangent is replaced by its Hermitian part. This is
-the same for either triangle (``UPLO``, ``upper``), and for every route to the same number:
-``log det`` through cholesky, eigh and slogdet has one and the same gradient.
+triangle. Of a matrix that is Hermitian they count as functions of Hermitian matrices: the gradient
+is Hermitian, so its product with a Hermitian direction is the derivative; a tangent is replaced by
+its Hermitian part. This is the same for either triangle (``UPLO``, ``upper``), and for every route
+to the same number: ``log det`` through cholesky, eigh and slogdet has one and the same gradient. Of
+a matrix whose triangles differ (one that was filled in one triangle alone) they are functions of
+the triangle that is read: gradient and tangent count there, twice off the diagonal, and nowhere
+else. On a device, where a look at the values would wait for it, every matrix counts as Hermitian.
 
 *Gauge.* Singular vectors and eigenvectors are defined up to a sign or a phase, and null space
 columns (``full_matrices``, ``mode="complete"``) up to a rotation. Derivatives keep the vectors from
@@ -36,6 +39,7 @@ from typing import Any
 
 import numpy as np
 
+from npgrad.graph.array import unwrap
 from npgrad.primitives import beside
 
 Array = Any
@@ -55,6 +59,56 @@ def adjoint(a: Array) -> Array:
 def hermitian_part(a: Array) -> Array:
     """The Hermitian matrices nearest to `a`."""
     return 0.5 * (a + adjoint(a))
+
+
+def triangles_differ(a: Array) -> Array | None:
+    """Which matrices of `a` are not Hermitian, beyond rounding; None if all of them are."""
+    a = unwrap(a)
+    if type(a) is not np.ndarray:
+        return None
+    other = adjoint(a)
+    if np.array_equal(a, other):
+        return None
+    with np.errstate(all="ignore"):  # the triangle that is not read may hold anything
+        gap = np.max(np.abs(a - other), axis=(-2, -1), initial=0)
+        size = np.max(np.abs(a), axis=(-2, -1), initial=0)
+        differ: Array = ~(gap <= 100 * np.finfo(a.dtype).eps * size)
+    return differ if differ.any() else None
+
+
+def _strictly(n: int, lower: bool, like: Array) -> Array:
+    mask = below_mask(n, like)
+    return mask if lower else mask.swapaxes(-1, -2)
+
+
+def matrix_read(a: Array, lower: bool = True) -> Array:
+    """The Hermitian matrix of the triangle of `a` that is read; `a` itself if it is Hermitian."""
+    if triangles_differ(a) is None:
+        return a
+    return hermitian_from_lower(a) if lower else adjoint(hermitian_from_lower(adjoint(a)))
+
+
+def tangent_read(g: Array, a: Array, lower: bool = True) -> Array:
+    """The tangent of that Hermitian matrix, given `g`, that of `a`."""
+    differ = triangles_differ(a)
+    if differ is None:
+        return hermitian_part(g)
+    triangle = hermitian_from_lower(g) if lower else adjoint(hermitian_from_lower(adjoint(g)))
+    if differ.all():
+        return triangle
+    return np.where(differ[..., None, None], triangle, hermitian_part(g))
+
+
+def cotangent_read(g: Array, a: Array, lower: bool = True) -> Array:
+    """The cotangent of `a`, given `g`, the Hermitian one of that Hermitian matrix."""
+    differ = triangles_differ(a)
+    if differ is None:
+        return g
+    n = g.shape[-1]
+    triangle = np.where(
+        diagonal_mask(n, g), g, np.where(_strictly(n, lower, g), 2 * g, np.zeros_like(g))
+    )
+    return triangle if differ.all() else np.where(differ[..., None, None], triangle, g)
 
 
 def largest(sizes: Array, axes: Any) -> Array:

@@ -17,10 +17,11 @@ from npgrad.primitives import primitive
 from npgrad.rules.linalg import (
     adjoint,
     below_mask,
+    cotangent_read,
     diagonal_mask,
     hermitian_from_lower,
-    hermitian_part,
     skew_from_lower,
+    tangent_read,
     transposed,
 )
 from npgrad.table import composed, reverse
@@ -87,16 +88,17 @@ def pull_blocks(g: Array, factor: Array) -> None:
         g[..., here, left] -= gch @ b + gd @ r
 
 
-def cholesky_vjp(g: Array, y: Array, upper: Any) -> Array:
+def cholesky_vjp(g: Array, a: Array, y: Array, upper: Any) -> Array:
     """From either factor, a Hermitian cotangent."""
-    return cholesky_pullback(adjoint(g), adjoint(y)) if upper else cholesky_pullback(g, y)
+    whole = cholesky_pullback(adjoint(g), adjoint(y)) if upper else cholesky_pullback(g, y)
+    return cotangent_read(whole, a, not upper)
 
 
-def cholesky_jvp(g: Array, y: Array, upper: Any) -> Array:
+def cholesky_jvp(g: Array, a: Array, y: Array, upper: Any) -> Array:
     """With M = L^-1 dA L^-H, dL = L lower(M), half of M's diagonal."""
     factor = adjoint(y) if upper else y
     inverse = np.linalg.inv(factor)
-    middle = inverse @ hermitian_part(g) @ adjoint(inverse)
+    middle = inverse @ tangent_read(g, a, not upper) @ adjoint(inverse)
     n = factor.shape[-1]
     half = np.where(
         diagonal_mask(n, middle), 0.5 * middle, np.where(below_mask(n, middle), middle, 0)

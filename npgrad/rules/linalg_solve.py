@@ -22,12 +22,15 @@ from npgrad.rules.linalg import (
     aligned,
     as_array,
     conjugate,
+    cotangent_read,
     diagonal_mask,
     hermitian_part,
     identity,
     main_diagonal,
+    matrix_read,
     real,
     scaled,
+    tangent_read,
     transposed,
 )
 from npgrad.table import composed, reverse
@@ -47,16 +50,18 @@ reverse(np.linalg.inv, inv_vjp, lambda g, y: -(y @ g @ y), batched=True)
 
 def pinv_vjp(g: Array, a: Array, y: Array, hermitian: Any) -> Array:
     """The adjoint of `pinv_jvp`: as there, P = y and the rank stays what it is."""
+    read = matrix_read(a) if hermitian else a
     ph, gh = adjoint(y), adjoint(g)
     left, right = gh @ y, y @ gh  # G^H P and P G^H
-    cotangent = (left - a @ (y @ left)) @ ph + ph @ (right - (right @ y) @ a) - ph @ g @ ph
-    return hermitian_part(cotangent) if hermitian else cotangent
+    cotangent = (left - read @ (y @ left)) @ ph + ph @ (right - (right @ y) @ read)
+    cotangent = cotangent - ph @ g @ ph
+    return cotangent_read(hermitian_part(cotangent), a) if hermitian else cotangent
 
 
 def pinv_jvp(g: Array, a: Array, y: Array, hermitian: Any) -> Array:
     """Golub and Pereyra (1973): P = A^+ moves by the inverse's term and one for each null space."""
     if hermitian:
-        g = hermitian_part(g)
+        g, a = tangent_read(g, a), matrix_read(a)
     yh, gh = adjoint(y), adjoint(g)
     left, right = gh @ yh, yh @ gh
     return (left - y @ (a @ left)) @ y + y @ (right - (right @ a) @ y) - y @ g @ y

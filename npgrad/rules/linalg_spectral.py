@@ -15,11 +15,13 @@ from npgrad.errors import NoDerivative
 from npgrad.rules.linalg import (
     adjoint,
     conjugate,
+    cotangent_read,
     diagonal_mask,
     hermitian_part,
     largest,
     main_diagonal,
     real,
+    tangent_read,
     with_diagonal,
 )
 from npgrad.rules.linalg_repeated import (
@@ -40,7 +42,17 @@ Array = Any
 
 
 # ---------------------------------------------------------------------------- Hermitian matrices
-def eigh_vjp(g: Any, y: Any) -> Array:
+def eigh_vjp(g: Any, a: Array, y: Any, UPLO: Any) -> Array:
+    """`hermitian_cotangent`, of the triangle that is read."""
+    return cotangent_read(hermitian_cotangent(g, y), a, is_lower(UPLO))
+
+
+def is_lower(UPLO: Any) -> bool:
+    """Whether NumPy's parameter asks for the lower triangle."""
+    return str(UPLO).upper() == "L"
+
+
+def hermitian_cotangent(g: Any, y: Any) -> Array:
     """V (diag(gw) + rotation) V^H; without a cotangent of the vectors no gap is divided by."""
     (gw, gv), (w, v) = g, y
     vh, ties = adjoint(v), repeated(w)
@@ -52,26 +64,26 @@ def eigh_vjp(g: Any, y: Any) -> Array:
     return first_order(cotangent) if ties else cotangent
 
 
-def eigh_jvp(g: Array, y: Any) -> Any:
+def eigh_jvp(g: Array, a: Array, y: Any, UPLO: Any) -> Any:
     """With P = V^H dA V, dw is its diagonal, and the rest over the gaps turns the vectors."""
     w, v = y
-    p = adjoint(v) @ hermitian_part(g) @ v
+    p = adjoint(v) @ tangent_read(g, a, is_lower(UPLO)) @ v
     return real(main_diagonal(p)), v @ rotation_rate(p, w, repeated(w), "np.linalg.eigh")
 
 
 def eigvalsh_vjp(g: Array, a: Array, UPLO: Any) -> Array:
     """The vectors are found anew: the values alone do not say them."""
-    return eigh_vjp((g, None), np.linalg.eigh(a, UPLO))
+    return eigh_vjp((g, None), a, np.linalg.eigh(a, UPLO), UPLO)
 
 
 def eigvalsh_jvp(g: Array, a: Array, UPLO: Any) -> Array:
     """The diagonal of V^H dA V."""
     w, v = np.linalg.eigh(a, UPLO)
-    tangent = real(np.sum(conjugate(v) * (hermitian_part(g) @ v), axis=-2))
+    tangent = real(np.sum(conjugate(v) * (tangent_read(g, a, is_lower(UPLO)) @ v), axis=-2))
     return first_order(tangent) if repeated(w) else tangent
 
 
-reverse(np.linalg.eigh, eigh_vjp, eigh_jvp, ignores=("UPLO",), holomorphic=False, batched=True)
+reverse(np.linalg.eigh, eigh_vjp, eigh_jvp, holomorphic=False, batched=True)
 reverse(np.linalg.eigvalsh, eigvalsh_vjp, eigvalsh_jvp, holomorphic=False, batched=True)
 
 
@@ -109,6 +121,8 @@ def svd_vjp(g: Any, a: Array, y: Any, compute_uv: Any, hermitian: Any) -> Array:
     if not compute_uv:
         u, s, vh = thin_svd(a, hermitian)
         cotangent = (u * g[..., None, :]) @ vh
+        if hermitian:
+            cotangent = cotangent_read(hermitian_part(cotangent), a)
         return first_order(cotangent) if repeated(s) else cotangent
     (gu, gs, gvh), (u, s, vh) = g, y
     size, (rows, columns) = s.shape[-1], a.shape[-2:]
@@ -143,14 +157,14 @@ def svd_vjp(g: Any, a: Array, y: Any, compute_uv: Any, hermitian: Any) -> Array:
             moved = moved - v2 @ (adjoint(gv[..., size:]) @ v1)
         cotangent = cotangent + u1 @ adjoint(moved * inverse)
     if hermitian:
-        cotangent = hermitian_part(cotangent)
+        cotangent = cotangent_read(hermitian_part(cotangent), a)
     return first_order(cotangent) if ties else cotangent
 
 
 def svd_jvp(g: Array, a: Array, y: Any, compute_uv: Any, hermitian: Any) -> Any:
     """What `svd_vjp` transposes."""
     if hermitian:
-        g = hermitian_part(g)
+        g = tangent_read(g, a)
     if not compute_uv:
         u, s, vh = thin_svd(a, hermitian)
         tangent = real(np.sum(conjugate(u) * (g @ adjoint(vh)), axis=-2))

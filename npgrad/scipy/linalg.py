@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from ..rules.linalg import adjoint, hermitian_part, transposed
+from ..rules.linalg import adjoint, cotangent_read, hermitian_part, tangent_read, transposed
 from ..table import reverse
 from ._declare import array_of, as_imported, finite, operation, plain, stand_in, theirs
 from ._structured import block_diag, solve_banded, solve_sylvester, toeplitz
@@ -52,18 +52,37 @@ def __getattr__(name: str) -> Any:
 @operation("scipy.linalg.mirrored")
 def _mirrored(a: Array, lower: bool, conjugate: bool) -> Array:
     """The Hermitian (or symmetric) matrix of one triangle of `a`."""
-    half = np.tril(a, -1) if lower else np.triu(a, 1)
-    main = np.where(np.eye(a.shape[-1], dtype=bool), a, 0)  # not a product: the rest may be NaN
+    half, main = _triangle(a, lower, True), _main(a)
     other = np.swapaxes(half, -1, -2)
     return half + main + (other.conj() if conjugate else other)
 
 
-def _symmetric_part(g: Array, conjugate: bool) -> Array:
-    """The tangent or cotangent of a matrix that is known to be symmetric."""
-    return hermitian_part(g) if conjugate else 0.5 * (g + transposed(g))
+def _main(a: Array) -> Array:
+    """The diagonal alone; not a product: the rest may be NaN."""
+    return np.where(np.eye(a.shape[-1], dtype=bool), a, 0)
 
 
-reverse(_mirrored, _symmetric_part, _symmetric_part, ignores=("lower",), holomorphic=False)
+def _mirrored_pull(g: Array, a: Array, lower: bool, conjugate: bool) -> Array:
+    """As in ``np.linalg``: symmetric, or of the triangle that is read if they differ."""
+    if conjugate or a.dtype.kind != "c":
+        return cotangent_read(hermitian_part(g), a, lower)
+    part = 0.5 * (g + transposed(g))
+    return part if _is_symmetric(a) else _triangle(2 * part, lower, True) + _main(part)
+
+
+def _mirrored_push(g: Array, a: Array, lower: bool, conjugate: bool) -> Array:
+    """What `_mirrored_pull` transposes."""
+    if conjugate or a.dtype.kind != "c":
+        return tangent_read(g, a, lower)
+    return 0.5 * (g + transposed(g)) if _is_symmetric(a) else _mirrored(g, lower, False)
+
+
+def _is_symmetric(a: Array) -> bool:
+    a = plain(a)
+    return bool(np.array_equal(a, np.swapaxes(a, -1, -2)))
+
+
+reverse(_mirrored, _mirrored_pull, _mirrored_push, holomorphic=False)
 
 
 @operation("scipy.linalg.solve_triangular")

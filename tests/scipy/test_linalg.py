@@ -49,8 +49,9 @@ def test_solve_symmetric(assume_a, lower):
 def test_solve_reads_one_triangle_of_a_symmetric_matrix():
     value, pull = npgrad.vjp(lambda a: ours.solve(a, V, assume_a="pos"), np.triu(S))
     np.testing.assert_allclose(value, theirs.solve(S, V))
-    gradient = pull(V)[0]
-    assert np.array_equal(gradient, gradient.T)
+    gradient, whole = pull(V)[0], npgrad.vjp(lambda a: ours.solve(a, V, assume_a="pos"), S)[1](V)[0]
+    assert np.array_equal(whole, whole.T)  # where both triangles are filled
+    np.testing.assert_allclose(gradient, 2 * np.triu(whole, 1) + np.diag(np.diagonal(whole)))
 
 
 def test_solve_with_triangular_structure():
