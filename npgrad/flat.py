@@ -11,6 +11,7 @@ import numpy as np
 from .graph.array import GradArray
 from .graph.modes import WRAPPED
 from .graph.regions import ALL, setitem
+from .graph.stacking import gathered
 
 _frame = sys._getframe
 
@@ -80,6 +81,7 @@ class Flat:
 
 def _cycled(value: Any, size: int) -> Any:
     """`value` flattened and repeated to `size`, as ``flat[...] = value`` does."""
+    value = gathered(value)
     if type(value) is not GradArray:
         value = np.asarray(value)
     flat = np.ravel(value)

@@ -2,6 +2,7 @@
 
 import array as array_module
 import cmath
+import contextlib
 import copy
 import ctypes
 import ctypes.util
@@ -11,6 +12,7 @@ import math
 import numbers
 import pickle
 import struct
+import threading
 import warnings
 
 import numpy as np
@@ -187,11 +189,66 @@ def test_leaves_are_copied_and_pickled_by_value() -> None:
 
 def test_what_a_transform_passes_is_recorded() -> None:
     def f(x: npgrad.GradArray) -> npgrad.GradArray:
-        with pytest.raises(GradientLost):
-            pickle.dumps(x)
         return np.sum(copy.deepcopy(x) ** 2)
 
     assert npgrad.grad(f)(np.array([3.0])).tolist() == [6.0]
+    with pytest.raises(GradientLost):
+        npgrad.grad(lambda x: np.sum(pickle.loads(pickle.dumps(x)) ** 2))(np.array([3.0]))
+
+
+def test_an_error_that_the_program_caught_is_raised_when_it_returns() -> None:
+    def caught(x: npgrad.GradArray) -> npgrad.GradArray:
+        try:
+            factor = float(np.asarray(x)[0])
+        except Exception:
+            factor = -1.0
+        return np.sum(x) * factor
+
+    x = np.array([3.0])
+    message = "caught this error and went on"
+    for transform in (npgrad.grad, npgrad.value_and_grad, npgrad.jacrev, npgrad.jacfwd):
+        with pytest.raises(GradientLost, match=message):
+            transform(caught, wrap=False)(x)
+    with pytest.raises(GradientLost, match=message):
+        npgrad.vjp(npgrad.wrap(caught_by_a_library), x)
+    with pytest.raises(GradientLost, match=message):
+        npgrad.jvp(caught_by_a_library, (x,), (x,))
+
+    def outer(x: npgrad.GradArray) -> npgrad.GradArray:
+        try:
+            return npgrad.grad(caught, wrap=False)(x)[0]
+        except GradientLost:
+            return x[0]
+
+    with pytest.raises(GradientLost, match=message):
+        npgrad.grad(outer, wrap=False)(x)
+    assert npgrad.grad(lambda x: np.sum(x) * 2)(x).tolist() == [2.0]  # the next call knows nothing
+    leaf = npgrad.array(x)
+    with pytest.raises(GradientLost):
+        float(leaf[0])
+    assert npgrad.grad(lambda x: np.sum(x) * 2)(x).tolist() == [2.0]
+
+
+def caught_by_a_library(x: npgrad.GradArray) -> npgrad.GradArray:
+    try:
+        return x * array_module.array("d", [x[0]])[0]
+    except Exception:
+        return 2 * x
+
+
+def test_an_error_in_another_thread_is_not_this_calls() -> None:
+    def f(x: npgrad.GradArray) -> npgrad.GradArray:
+        def other() -> None:
+            with contextlib.suppress(GradientLost):
+                float(leaf[0])
+
+        thread = threading.Thread(target=other)
+        thread.start()
+        thread.join()
+        return np.sum(x) * 2
+
+    leaf = npgrad.array([3.0])
+    assert npgrad.grad(f)(np.array([3.0])).tolist() == [2.0]
 
 
 def test_value_is_the_way_out_and_a_copy() -> None:

@@ -7,10 +7,13 @@ import itertools
 import linecache
 import re
 import sys
+import threading
+from collections import deque
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
+from .modes import WRAPPED
 from .node import Node, recorded_at
 
 OWN = frozenset({"npgrad", "numpy", "numba", "functools"})  # they ask what is behind a handle
@@ -88,9 +91,7 @@ def remedy(asked: str) -> str | None:
 
 def asking() -> str:
     """What the user's line calls just now, word for word, where its source is at hand."""
-    frame: Any = sys._getframe(1)
-    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in OWN:
-        frame = frame.f_back
+    frame = users_frame()
     if frame is None:
         return ""
     code = frame.f_code
@@ -102,6 +103,46 @@ def asking() -> str:
     text = line[begin:end].decode(errors="replace").strip()
     place = f"{code.co_filename.rpartition('/')[2]}:{first}"
     return f" Asked for by {text} at {place}." if text else ""
+
+
+def users_frame() -> Any:
+    """The innermost frame that is neither npgrad's nor of what asks for it."""
+    frame: Any = sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in OWN:
+        frame = frame.f_back
+    return frame
+
+
+def _not_covered() -> str | None:
+    """What to write where the package that asked is not the one that is wrapped."""
+    frame, call = users_frame(), WRAPPED.get()
+    module = "" if frame is None else str(frame.f_globals.get("__name__", ""))
+    plan = getattr(call, "plan", None)
+    if plan is None or not module or frame.f_globals is plan.space or plan.covers(module):
+        return None
+    package = module.partition(".")[0]
+    return (
+        f"npgrad.wrap(f, also=({package!r},)) in place of f, which lets the code of {package} "
+        "record as well"
+    )
+
+
+# Modules where `wrap` leaves `float` or `complex` the builtin, and the line that is why.
+LEFT_ALONE: dict[str, tuple[str, int | None]] = {}
+
+
+def _left_alone() -> str | None:
+    """Where a module asks ``is float``, so that ``float(x)`` in it is Python's."""
+    frame = users_frame()
+    found = None if frame is None or not WRAPPED.get() else LEFT_ALONE.get(frame.f_code.co_filename)
+    if found is None or found[0] not in frame.f_code.co_names:
+        return None
+    kind, line = found
+    place = f"{frame.f_code.co_filename.rpartition('/')[2]}:{line}"
+    return (
+        f"isinstance(v, {kind}) in place of `is {kind}` at {place}, because of which {kind} stays "
+        f"Python's own in this module; or x itself in place of {kind}(x)"
+    )
 
 
 def makes_text(frame: FrameType) -> bool:
@@ -122,6 +163,28 @@ _REMAINDERS = [
 
 def shut(node: Node | None, what: str, frame: FrameType) -> str:
     """The message of a door that stays shut, at which `frame` stands."""
+    message = _message(node, what, frame)
+    REFUSED[0] += 1
+    _said.append((threading.get_ident(), REFUSED[0], message))
+    return message
+
+
+GENERAL = (
+    "NumPy's own function (np.sin(x), not math.sin(x)); np.stack([...]) of a list of results, not "
+    "np.array([...]); np.zeros(shape, like=x) or np.zeros_like(x) for a buffer to write into; "
+    "npgrad.wrap(f) for code that makes its own buffers"
+)
+REFUSED = [0]  # how many doors stayed shut so far, in all threads
+_said: deque[tuple[int, int, str]] = deque(maxlen=100)  # the last: thread, count, message
+
+
+def caught_since(count: int) -> str | None:
+    """The first message of a door that stayed shut in this thread since there were `count`."""
+    me = threading.get_ident()
+    return next((text for thread, n, text in _said if n > count and thread == me), None)
+
+
+def _message(node: Node | None, what: str, frame: FrameType) -> str:
     name = f"a recorded {node.dtype}{list(node.shape)} ({node.op.name})" if node else "x"
     begin = f"would cut the gradient of {name} in silence.{recorded_at(node)}"
     advice = advise(frame) if advise is not None else None
@@ -129,11 +192,8 @@ def shut(node: Node | None, what: str, frame: FrameType) -> str:
         called, instead = advice
         return f"npgrad: {called} takes plain numbers, which {begin} Instead: {instead}."
     asked = asking()
-    instead = (_PLAIN if stores(frame) else remedy(asked)) or (
-        "NumPy's own function (np.sin(x), not math.sin(x)); np.stack([...]) of a list of results, "
-        "not np.array([...]); np.zeros(shape, like=x) or np.zeros_like(x) for a buffer to write "
-        "into; npgrad.wrap(f) for code that makes its own buffers"
-    )
+    instead = _PLAIN if stores(frame) else remedy(asked)
+    instead = instead or _not_covered() or _left_alone() or GENERAL
     return (
         f"npgrad: {what} {begin}{asked} Instead: {instead}; npgrad.value(x) to cut the gradient "
         "on purpose."

@@ -16,7 +16,7 @@ from .record import call, compiled, decided, elementwise, product
 from .refusals import at, is_number_or_array, plain_out, refuse_objects
 from .regions import copyto
 from .results import assign, wrapped
-from .stacking import has_recorded, stacked
+from .stacking import gathered, has_recorded, stacked
 from .written_out import written
 
 _MODE = modes.MODE.get
@@ -34,7 +34,8 @@ def operand(value: Any) -> Any:
         return stacked(value) if has_recorded(value) else backend.asarray(value)
     if backend.foreign(value):
         return NotImplemented
-    return backend.asarray(value) if kind in backend.SEQUENCES else value
+    value = gathered(value)
+    return backend.asarray(value) if type(value) in backend.SEQUENCES else value
 
 
 # Ufunc name -> what the operator of the same meaning is in Python.

@@ -280,6 +280,10 @@ def _source(value: Any, dtype: Any, name: str, frame: FrameType) -> tuple[Any, N
 
         if has_recorded(value):
             value = stacked(value)
+    elif type(value) is not GradArray and type(value) not in backend.PLAIN:
+        from .stacking import gathered
+
+        value = gathered(value)
     if type(value) is not GradArray:
         if backend.subclasses is None or not backend.subclasses.holds_elements(value):
             return value, None

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import collections
+import inspect
 import sys
+import types
 from typing import Any
 
 from ..errors import GradientLost
 from . import backend
 from .array import GradArray, current
-from .modes import users
+from .modes import WRAPPED, users
 from .node import Node
 from .op import Op
 
@@ -42,6 +45,36 @@ def has_recorded(items: Any) -> bool:
         type(item) is GradArray or (isinstance(item, (list, tuple)) and has_recorded(item))
         for item in items
     )
+
+
+def items_of(a: Any) -> Any:
+    """The items of what NumPy takes for a sequence: a list's subclass, a class with two methods."""
+    if isinstance(a, (list, tuple)):
+        return a
+    kind = type(a)
+    if isinstance(a, (collections.deque, collections.UserList)):
+        return list(a)
+    if hasattr(kind, "__array__") or issubclass(kind, (dict, collections.UserDict)):
+        return None
+    written = type(getattr(kind, "__getitem__", None)) is types.FunctionType
+    if not written or not hasattr(kind, "__len__"):
+        return None
+    try:
+        return list(a)
+    except Exception:  # its keys are no numbers: an object to NumPy
+        return None
+
+
+def gathered(value: Any) -> Any:
+    """A sequence of recorded numbers, of whatever class, as an array; any other value as it is."""
+    kind = type(value)
+    if kind is GradArray:
+        return value
+    if WRAPPED.get() and type(getattr(kind, "__array__", None)) is types.FunctionType:
+        made = inspect.unwrap(kind.__array__)(value)  # in wrapped code it may give a recorded one
+        return made if type(made) is GradArray else value
+    items = items_of(value)
+    return stacked(items) if items is not None and has_recorded(items) else value
 
 
 def _collect(items: Any, place: tuple[int, ...], found: list[tuple[Any, Any, Any]]) -> Any:

@@ -182,7 +182,8 @@ def undo_transpose(g: Array, shape: Shape, axes: tuple[int, ...] | None) -> Arra
     if axes is None:
         return g.transpose((*range(batch), *range(g.ndim - 1, batch - 1, -1)))
     inverse = [0] * ndim
-    for place, axis in enumerate(axes):
+    order: Any = axes if hasattr(axes, "__len__") else (axes,)
+    for place, axis in enumerate(order):
         inverse[axis % ndim] = batch + place
     return g.transpose((*range(batch), *inverse))
 

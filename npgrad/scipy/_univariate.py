@@ -107,7 +107,8 @@ class Distribution:
         self.name = name
         # Kept now: while wrapped code of SciPy runs, the name in scipy.stats means this stand-in.
         self.theirs = getattr(original, name)
-        self.shapes = shapes
+        self.parameters = shapes
+        self.shapes = self.theirs.shapes  # one text, or None
         self.support = support
         self.discrete = "logpmf" in formulas
         density = "pmf" if self.discrete else "pdf"
@@ -119,6 +120,10 @@ class Distribution:
             **formulas,
         }
         self.__doc__ = f"SciPy's ``{name}`` distribution, differentiable in what its rules allow."
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:  # programs ask isinstance(norm, rv_continuous)
+        return type(self.theirs)
 
     def __repr__(self) -> str:
         return f"<npgrad.scipy.stats.{self.name}>"
@@ -132,6 +137,10 @@ class Distribution:
         theirs = own_method(self.theirs, method)
         if method.startswith("_"):  # SciPy's own formula of the standard form, which packages call
             return theirs
+        if method == "nnlf":
+            return lambda theta, x: (
+                -np.sum(self.logpdf(x, *theta)) if varies([theta, x]) else theirs(theta, x)
+            )
         if method not in self.formulas:
             return without_rule(theirs, f"stats.{self.name}", tuple(self.formulas))
 
@@ -146,7 +155,7 @@ class Distribution:
 
     def _parsed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """Shapes, loc and scale by name."""
-        names = (*self.shapes, "loc") if self.discrete else (*self.shapes, "loc", "scale")
+        names = (*self.parameters, "loc") if self.discrete else (*self.parameters, "loc", "scale")
         if len(args) > len(names):
             raise TypeError(f"{self.name} takes {', '.join(names)}; got {len(args)} parameters")
         given = dict(zip(names, args, strict=False))
@@ -154,7 +163,7 @@ class Distribution:
             if name not in names or name in given:
                 raise TypeError(f"{self.name}: unexpected or repeated argument {name!r}")
             given[name] = value
-        missing = [name for name in self.shapes if name not in given]
+        missing = [name for name in self.parameters if name not in given]
         if missing:
             raise TypeError(f"{self.name} needs {', '.join(missing)}")
         return given
@@ -168,7 +177,7 @@ class Distribution:
             x = plain(x)
         values = _alike([x, *given.values()])
         named = dict(zip(given, values[1:], strict=True))
-        x, shapes = values[0], [named[name] for name in self.shapes]
+        x, shapes = values[0], [named[name] for name in self.parameters]
         loc, scale = named.get("loc"), named.get("scale")
         if loc is not None:
             x = x - loc

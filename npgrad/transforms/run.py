@@ -12,6 +12,7 @@ from ..errors import GradientLost
 from ..graph import backend
 from ..graph.array import GradArray
 from ..graph.backward import Backward
+from ..graph.doors import REFUSED, caught_since
 from ..graph.modes import MODE, change
 from ..graph.node import Node, next_id, outside
 from ..graph.order import collect, depending
@@ -41,6 +42,16 @@ def _covered(error: Exception, printed: Any) -> GradientLost | None:
             return cause
     last = getattr(sys, "last_value", None)
     return last if last is not printed and isinstance(last, GradientLost) else None
+
+
+def _raise_caught(count: int) -> None:
+    """Raise once more what a program caught and went on without: a gradient is lost."""
+    message = caught_since(count)
+    if message is not None:
+        raise GradientLost(
+            f"{message} (The program, or a library, caught this error and went on: what it took "
+            "instead has no gradient. If that is meant, npgrad.value(x) says so.)"
+        )
 
 
 class Run:
@@ -86,6 +97,7 @@ class Run:
             self.arguments.append(argument)
         token = change(recording=True) if quiet else None
         printed = getattr(sys, "last_value", None)
+        refused = REFUSED[0]
         try:
             self.there = there = device_of(self.arguments)  # an array of a device; None on the host
             if there is None:
@@ -101,6 +113,8 @@ class Run:
         finally:
             if token is not None:
                 MODE.reset(token)
+        if REFUSED[0] != refused:
+            _raise_caught(refused)
         for argument in self.arguments:
             for node in argument.nodes:
                 node.op.open = False

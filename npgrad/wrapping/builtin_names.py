@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from npgrad.graph import backend
+from npgrad.graph import backend, doors
 from npgrad.graph.array import GradArray, storage, unwrap
 from npgrad.graph.modes import WRAPPED
 from npgrad.wrapping.lists import constant, vector
@@ -265,5 +265,8 @@ def shadows_for(codes: Iterable[types.CodeType]) -> dict[str, Any]:
             for instruction in dis.get_instructions(code):
                 if instruction.opname == "IS_OP" and before in ("float", "complex"):
                     asked.add(before)
+                    place = instruction.positions
+                    line = None if place is None else place.lineno
+                    doors.LEFT_ALONE[code.co_filename] = (before, line)
                 before = instruction.argval if instruction.opname == "LOAD_GLOBAL" else ""
     return {name: SHADOWS[name] for name in used - asked}

@@ -149,6 +149,7 @@ def _casting(kind: str) -> str:
 @functools.wraps(np.apply_along_axis)  # type: ignore[arg-type]
 def apply_along_axis(func1d: Any, axis: Any, arr: Any, *args: Any, **kwargs: Any) -> Any:
     """``np.apply_along_axis``, of a plain array as well."""
+    arr = vector(arr) if ACTIVE.get() else arr
     if ACTIVE.get() and type(arr) is not GradArray:
         try:
             return np.apply_along_axis(_guarded(func1d), axis, arr, *args, **kwargs)

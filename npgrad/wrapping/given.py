@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import operator
+import sys
 import types
 from collections.abc import Iterable
 from typing import Any
@@ -16,9 +17,20 @@ from npgrad.wrapping.holders import dictionaries_of
 from npgrad.wrapping.patch import LOCK, Patch, look_at, patch_of
 from npgrad.wrapping.places import content, functions_of, is_own, places_in
 from npgrad.wrapping.plan import code_of
-from npgrad.wrapping.stand_ins import replacement
+from npgrad.wrapping.stand_ins import meet_scipy, replacement
 
 _TAKEN = (types.BuiltinFunctionType, types.ModuleType, types.FunctionType, functools.partial)
+
+
+_met = 0  # how many modules were loaded when SciPy's chapters were last looked for
+
+
+def _meet_scipy() -> None:
+    """Have stand-ins of SciPy's functions ready, which a closure may hold."""
+    global _met
+    if len(sys.modules) != _met:
+        _met = len(sys.modules)
+        meet_scipy()
 
 
 class Own(Patch):
@@ -26,6 +38,7 @@ class Own(Patch):
 
     def __init__(self, f: Any) -> None:
         super().__init__({}, [])
+        _meet_scipy()
         module = getattr(f, "__module__", None)
         self.functions = [each for each in functions_of(f, module) if not is_own(each)]
         self.held: list[Any] = []

@@ -12,10 +12,15 @@ from collections.abc import Iterator
 from typing import Any
 
 from npgrad.graph.array import GradArray
+from npgrad.wrapping.builtin_names import SHADOWS
 from npgrad.wrapping.stand_ins import replacement
 
 MOST = 1000  # entries looked at: larger dictionaries hold data
 _NO_HOLDERS = (types.ModuleType, types.FunctionType, type)
+
+
+# ``limit = float`` of an object or a table, as a converter; in a module it hides the builtin.
+NUMBERS = {id(kind): SHADOWS[kind.__name__] for kind in (float, complex)}
 
 
 def _top(name: Any) -> str:
@@ -36,7 +41,8 @@ def dictionaries_of(space: dict[str, Any]) -> Iterator[dict[Any, Any]]:
             held = _dictionary(value)
         if type(held) is not dict or held is space or len(held) > MOST:
             continue
-        if any(replacement(part) is not None for part in list(held.values())):
+        parts = list(held.values())
+        if any(id(part) in NUMBERS or replacement(part) is not None for part in parts):
             yield held
 
 
@@ -67,7 +73,10 @@ def attributes_of(kind: type) -> Iterator[tuple[Any, Any, Any]]:
             yield functools.partial(setattr, kind, name), value, _plainly(value)
             continue
         bound = type(value) if isinstance(value, (staticmethod, classmethod)) else None
-        new = replacement(value.__func__ if bound is not None else value)
+        held = value.__func__ if bound is not None else value
+        new = replacement(held)
+        if new is None:
+            new = NUMBERS.get(id(held))
         if new is None:
             continue
         if bound is not None:

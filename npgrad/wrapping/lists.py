@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import collections
 import functools
-import types
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +12,7 @@ from npgrad.graph import backend
 from npgrad.graph.array import GradArray, recorded
 from npgrad.graph.modes import WRAPPED as ACTIVE
 from npgrad.graph.protocols import array_function
-from npgrad.graph.stacking import has_recorded, stacked
+from npgrad.graph.stacking import has_recorded, items_of, stacked
 
 Maker = Callable[..., Any]
 
@@ -38,24 +36,6 @@ def vector(a: Any) -> Any:
 _USUAL = frozenset((GradArray, np.ndarray, int, float, bool, complex, str, type(None)))
 
 
-def items_of(a: Any) -> Any:
-    """The items of what NumPy takes for a sequence: a list's subclass, a class with two methods."""
-    if isinstance(a, (list, tuple)):
-        return a
-    kind = type(a)
-    if isinstance(a, (collections.deque, collections.UserList)):
-        return list(a)
-    if hasattr(kind, "__array__") or issubclass(kind, (dict, collections.UserDict)):
-        return None
-    written = type(getattr(kind, "__getitem__", None)) is types.FunctionType
-    if not written or not hasattr(kind, "__len__"):
-        return None
-    try:
-        return list(a)
-    except Exception:  # its keys are no numbers: an object to NumPy
-        return None
-
-
 def holds_recorded(value: Any) -> bool:
     """Whether `value` is recorded, or a container that holds what is."""
     if type(value) is GradArray:
@@ -75,8 +55,12 @@ _TAKE_LISTS = """
     atleast_1d atleast_2d atleast_3d broadcast_to expand_dims swapaxes rot90 nan_to_num
     real imag angle round around shape ndim size cov corrcoef vander meshgrid take
     append insert put place putmask copyto compress digitize delete ediff1d fliplr flipud
-    array_equiv moveaxis unwrap sinc nancumsum nancumprod nanargmax nanargmin nanquantile
-    nanpercentile
+    moveaxis unwrap sinc nancumsum nancumprod nanargmax nanargmin nanquantile nanpercentile
+    array_equiv
+    polyfit poly bincount histogram histogram2d histogram_bin_edges pad resize unique extract
+    array_split split broadcast_arrays fill_diagonal partition argpartition lexsort i0 real_if_close
+    nonzero argwhere flatnonzero isreal iscomplex isrealobj iscomplexobj union1d setdiff1d
+    intersect1d setxor1d cumulative_sum cumulative_prod matrix_transpose vecdot permute_dims
 """
 # Arguments that NumPy does not ask whether they are recorded: from which position on, their names.
 _UNASKED = {
@@ -87,6 +71,7 @@ _UNASKED = {
     **dict.fromkeys(("max", "min", "amax", "amin", "nanmax", "nanmin"), (3, "initial")),
 }
 UNASKED = frozenset(name for _, names in _UNASKED.values() for name in names.split())
+_PICK = ("select", "choose")  # of several arrays, the second argument
 _JOIN = "concatenate stack hstack vstack dstack column_stack"
 _LINALG_LISTS = """
     norm det inv solve slogdet eig eigvals eigh eigvalsh cholesky pinv matrix_power lstsq svd
@@ -149,6 +134,26 @@ def asked(function: Any, usual: Maker, first: int, names: frozenset[str]) -> Mak
     return call
 
 
+def picked(function: Any) -> Maker:
+    """``np.select`` and ``np.choose``, whose arrays may be lists of recorded numbers."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if (
+            len(args) > 1
+            and type(args[1]) in (list, tuple)
+            and ACTIVE.get()
+            and has_recorded(args[1])
+        ):
+            conditions = args[0]
+            if function is np.select:
+                conditions = [np.asarray(condition) for condition in conditions]
+            args = (conditions, [vector(item) for item in args[1]], *args[2:])
+        return function(*args, **kwargs)
+
+    return call
+
+
 # Of a polynomial, NumPy gives a polynomial back, but for its values and its roots.
 _OF_POLYNOMIALS = "polyadd polysub polymul polydiv polyder polyint polyval roots"
 
@@ -186,8 +191,13 @@ def _coefficients(a: Any) -> Any:
 
 
 def _listed() -> dict[int, Maker]:
-    found = {id(getattr(np, name)): listed(getattr(np, name)) for name in _TAKE_LISTS.split()}
+    present = [name for name in _TAKE_LISTS.split() if hasattr(np, name)]
+    found = {id(getattr(np, name)): listed(getattr(np, name)) for name in present}
     found.update({id(getattr(np, name)): joined(getattr(np, name)) for name in _JOIN.split()})
+    found.update({id(getattr(np, name)): picked(getattr(np, name)) for name in _PICK})
+    windows = np.lib.stride_tricks.sliding_window_view
+    found[id(windows)] = listed(windows)
+    found[id(np.linalg.multi_dot)] = joined(np.linalg.multi_dot)
     for name, (first, names) in _UNASKED.items():
         function = getattr(np, name)
         usual = found.get(id(function), function)
@@ -203,3 +213,36 @@ POLYNOMIALS = {
     id(getattr(np, name)): of_polynomials(getattr(np, name)) for name in _OF_POLYNOMIALS.split()
 }
 LISTED = {key: call for key, call in _listed().items() if key not in POLYNOMIALS}
+
+
+class _Polynomials(type):
+    """The class of what stands for ``np.poly1d``: a class, of which there are instances."""
+
+    def __call__(cls, c_or_r: Any, *args: Any, **kwargs: Any) -> Any:
+        if cls is not Polynomial:  # somebody's subclass
+            return type.__call__(cls, c_or_r, *args, **kwargs)
+        return np.poly1d(vector(c_or_r) if ACTIVE.get() else c_or_r, *args, **kwargs)
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        if cls is Polynomial:
+            return isinstance(instance, np.poly1d)
+        return type.__instancecheck__(cls, instance)
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        inherits = type.__subclasscheck__
+        return issubclass(subclass, np.poly1d) if cls is Polynomial else inherits(cls, subclass)
+
+    def __eq__(cls, other: object) -> bool:
+        return cls is other or (cls is Polynomial and other is np.poly1d)
+
+    def __hash__(cls) -> int:
+        return hash(np.poly1d) if cls is Polynomial else type.__hash__(cls)
+
+
+class Polynomial(np.poly1d, metaclass=_Polynomials):
+    """``np.poly1d``, which may be given a list of recorded coefficients."""
+
+
+Polynomial.__wrapped__ = np.poly1d  # type: ignore[attr-defined]
+Polynomial.__name__ = Polynomial.__qualname__ = "poly1d"
+POLYNOMIALS[id(np.poly1d)] = Polynomial

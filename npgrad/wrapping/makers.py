@@ -22,12 +22,12 @@ from npgrad.errors import GradientLost, NoDerivative
 from npgrad.graph import backend, ownership
 from npgrad.graph.array import GradArray, lost, plain, recorded, storage, unwrap
 from npgrad.graph.modes import WRAPPED as ACTIVE
-from npgrad.graph.stacking import has_recorded, stacked
+from npgrad.graph.stacking import has_recorded, items_of, stacked
 from npgrad.graph.views import region, view_of
 from npgrad.methods import adopted
 from npgrad.rules import creation
 from npgrad.wrapping.elements import Vectorize, apply_along_axis, frompyfunc
-from npgrad.wrapping.lists import Maker, constant, items_of, recorded_polynomial, vector
+from npgrad.wrapping.lists import Maker, constant, recorded_polynomial, vector
 from npgrad.wrapping.subclasses import elements, holds_elements
 
 MISSING = object()
@@ -201,7 +201,8 @@ def _joined_part(part: Any, least: int, place: int) -> Any:
     if isinstance(part, slice):
         part = _stepped(part)
         return part if least == 1 else _padded_shape(part, least, place, part.ndim)
-    return _padded_shape(MAKERS["asanyarray"](vector(part)), least, place, np.ndim(part))
+    array = MAKERS["asanyarray"](vector(part))
+    return _padded_shape(array, least, place, array.ndim)
 
 
 def _padded_shape(array: Any, least: int, place: int, own: int) -> Any:

@@ -20,7 +20,7 @@ import numpy as np
 from npgrad.wrapping.builtin_names import nested, shadows_for, types_asked_for
 from npgrad.wrapping.compiling import Originals, ufunc_places
 from npgrad.wrapping.generated import Generated, generated_in, is_module
-from npgrad.wrapping.holders import attributes_of
+from npgrad.wrapping.holders import NUMBERS, attributes_of
 from npgrad.wrapping.imports import imports_numpy, replacing
 from npgrad.wrapping.places import Place, cells_of, functions_of, is_own, places_in, written_in
 from npgrad.wrapping.rewriting import exchange, has_sites
@@ -57,6 +57,8 @@ class Patch:
         self.places: list[Place] = []
         # A module that was imported whole keeps its functions; what is typed in binds names again.
         typed = space.get("__name__") == "__main__" or not is_module(space)
+        # A table, or an object's attributes.
+        self.holds = codes is None and "__builtins__" not in space and not is_module(space)
         self.settled = codes is not None or not (typed and "__builtins__" in space)
         self.bound: list[Any] = []  # the functions, classes and modules that it named
 
@@ -85,6 +87,8 @@ class Patch:
         places: list[Place] = []
         for name, value in self.named():
             new = replacement(value)
+            if new is None and self.holds:
+                new = NUMBERS.get(id(value))
             if new is not None and name not in known:
                 entries.append((name, value, new))
             elif REGISTERED and name not in known and (ruled := with_rule(value)) is not None:

@@ -196,6 +196,8 @@ class Plan:
 
     def adopt(self, module: types.ModuleType, opened: list[Patch]) -> None:
         """`module` was imported inside of a wrapped call."""
+        if is_compiled(module):
+            return
         with LOCK:
             meet_scipy()
             listen(originals)

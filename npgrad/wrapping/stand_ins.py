@@ -22,6 +22,7 @@ from npgrad.wrapping.lists import LISTED, POLYNOMIALS
 from npgrad.wrapping.makers import MAKERS, as_strided
 from npgrad.wrapping.masked import masked_names
 from npgrad.wrapping.mathematics import CMATH, MATH
+from npgrad.wrapping.optimisers import comparing
 from npgrad.wrapping.ufuncs import NAMED, of_lists
 
 _CHAPTERS = (
@@ -158,12 +159,30 @@ def meet_scipy() -> None:
             _scipy[id(getattr(original, name))] = new
             _originals[id(new)] = getattr(original, name)
         _scipy[id(original)] = _standing_for(original, names)
+    _meet_optimisers()
     for name in ("scipy", "scipy.spatial"):  # modules of chapters
         parent = sys.modules.get(name)
         if parent is not None and id(parent) not in _scipy:
             _scipy[id(parent)] = _standing_for(parent, {})
             for inner in [n for n, v in vars(parent).items() if isinstance(v, types.ModuleType)]:
                 _scipy[id(parent)].__dict__.pop(inner, None)  # `__getattr__` answers, replaced
+
+
+# Minimisers in Python that only compare values: their result would be a constant, in silence.
+_MINIMISERS = ("golden", "fmin", "brute", "minimize", "minimize_scalar", "fminbound", "brent")
+
+
+def _meet_optimisers() -> None:
+    chapter = sys.modules.get("scipy.optimize")
+    if chapter is None or id(chapter) in _scipy:
+        return
+    if not all(hasattr(chapter, name) for name in _MINIMISERS):  # half imported: the next time
+        return
+    made = {name: comparing(getattr(chapter, name), name) for name in _MINIMISERS}
+    for name, new in made.items():
+        _scipy[id(getattr(chapter, name))] = new
+        _originals[id(new)] = getattr(chapter, name)
+    _scipy[id(chapter)] = _standing_for(chapter, made)
 
 
 def register(function: Any, new: Any) -> None:

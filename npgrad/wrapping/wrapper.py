@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import struct
 import types
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -139,21 +140,33 @@ def wrapped(f: Callable[..., Any], plan: Plan) -> Callable[..., Any]:
         except BaseException as error:  # once more: the lines above may be what was interrupted
             leave(opened)
             ACTIVE.set(outer)
-            if type(error) is TypeError and "GradArray" in str(error):
+            if isinstance(error, (TypeError, struct.error)):
                 _explain(error)
             raise
 
     return call
 
 
-def _explain(error: TypeError) -> None:
-    """Say what happened where compiled code, which cannot be taught to, met a recorded array."""
-    if not getattr(error, "__notes__", None):
-        error.add_note(
-            "npgrad: compiled code asked a recorded array for its memory or for a C number, and "
-            "would have lost its gradient. Give the function that was called a rule, "
-            "npgrad.register_vjp(function, ...); or npgrad.value(x) to cut the gradient on purpose."
-        )
+_OF_COMPILED = (
+    "npgrad: compiled code asked a recorded array for its memory or for a C number, and would have "
+    "lost its gradient. Give the function that was called a rule, "
+    "npgrad.register_vjp(function, ...); or npgrad.value(x) to cut the gradient on purpose."
+)
+_OF_DATA = (
+    "npgrad: if that is a recorded number, npgrad.value(x).item() is the plain one to write or "
+    "send; its gradient ends there."
+)
+
+
+def _explain(error: Exception) -> None:
+    """Say what happened where code that cannot be taught to met a recorded array."""
+    text = str(error)
+    if getattr(error, "__notes__", None):
+        return
+    if "GradArray" in text:
+        error.add_note(_OF_COMPILED)
+    elif "JSON serializable" in text or isinstance(error, struct.error):
+        error.add_note(_OF_DATA)
 
 
 def prepare(f: Callable[..., Any], wanted: bool) -> Callable[..., Any]:

@@ -36,7 +36,7 @@ LOST = {
     "keyword": (lambda x: scipy.ndimage.median_filter(input=x, size=3), X, "ndimage.median_filter",
                 "uniform_filter"),
     "statistic": (scipy.stats.skew, X, "scipy.stats.skew", "dirichlet"),
-    "method": (scipy.stats.cauchy.logpdf, X, "scipy.stats.cauchy.logpdf", "norm"),
+    "method": (scipy.stats.rayleigh.logpdf, X, "scipy.stats.rayleigh.logpdf", "norm"),
     "of several ufuncs": (lambda x: scipy.special.legendre_p(2, x), X, "scipy.special.legendre_p",
                           "logsumexp"),
     "method without a rule": (scipy.stats.dirichlet.mean, X, "scipy.stats.dirichlet.mean",
