@@ -80,3 +80,28 @@ def test_more_rules_than_arguments_are_refused():
     many = npgrad.primitive(lambda *xs: sum(xs))
     many.defvjp(*(lambda ans, *xs: lambda g: g for _ in range(3)))
     assert npgrad.grad(lambda x: many(x, x, x))(1.0) == 3.0
+
+
+def test_an_argument_that_is_handed_back_goes_through() -> None:
+    """It holds what the caller gave; another object may hold values whose gradient is lost."""
+
+    class Pattern:
+        def __init__(self) -> None:
+            self.weight = 3.0
+
+    @npgrad.primitive
+    def cost(x, pattern, fresh):
+        return {"cost": pattern.weight * x, "pattern": Pattern() if fresh else pattern}
+
+    cost.defvjp(lambda ans, x, pattern, fresh: lambda g: pattern.weight * g["cost"])
+    given = Pattern()
+
+    def f(x):
+        made = cost(x, given, False)
+        assert made["pattern"] is given
+        return np.sum(made["cost"] * x)
+
+    x = np.array([1.0, 2.0])
+    np.testing.assert_allclose(npgrad.grad(f)(x), 6 * x)
+    with pytest.raises(npgrad.errors.NotDifferentiable, match="Pattern"):
+        npgrad.grad(lambda x: np.sum(cost(x, given, True)["cost"]))(x)

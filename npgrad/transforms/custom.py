@@ -189,7 +189,9 @@ class Primitive:
                     "primitive must leave its arguments as they are. Copy it first, and return the "
                     "result."
                 )
-        self.rules.refuse_hidden(parts_of(result)[0], record)
+        mine = {id(part) for value in (*args, *kwargs.values()) for part in parts_of(value)[0]}
+        new = [part for part in parts_of(result)[0] if id(part) not in mine]  # arguments go through
+        self.rules.refuse_hidden(new, record)
         outputs = record.split(result)
         several = isinstance(outputs, tuple)
         for part in outputs if several else (outputs,):

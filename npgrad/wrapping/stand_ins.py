@@ -22,6 +22,7 @@ from npgrad.wrapping.lists import LISTED, POLYNOMIALS
 from npgrad.wrapping.makers import MAKERS, as_strided
 from npgrad.wrapping.masked import masked_names
 from npgrad.wrapping.mathematics import CMATH, MATH
+from npgrad.wrapping.neighbours import Kind
 from npgrad.wrapping.optimisers import comparing
 from npgrad.wrapping.ufuncs import NAMED, of_lists
 
@@ -163,9 +164,20 @@ def meet_scipy() -> None:
     for name in ("scipy", "scipy.spatial"):  # modules of chapters
         parent = sys.modules.get(name)
         if parent is not None and id(parent) not in _scipy:
-            _scipy[id(parent)] = _standing_for(parent, {})
+            trees = _trees(parent) if name == "scipy.spatial" else {}
+            _scipy[id(parent)] = _standing_for(parent, trees)
             for inner in [n for n, v in vars(parent).items() if isinstance(v, types.ModuleType)]:
                 _scipy[id(parent)].__dict__.pop(inner, None)  # `__getattr__` answers, replaced
+
+
+def _trees(spatial: types.ModuleType) -> dict[str, Any]:
+    """Stand-ins for SciPy's classes of trees of points."""
+    names = [name for name in ("KDTree", "cKDTree") if hasattr(spatial, name)]
+    made = {name: Kind(getattr(spatial, name)) for name in names}
+    for kind in made.values():
+        _scipy[id(kind.original)] = kind
+        _originals[id(kind)] = kind.original
+    return made
 
 
 # Minimisers in Python that only compare values: their result would be a constant, in silence.

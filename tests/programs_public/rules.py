@@ -56,4 +56,35 @@ def own_gradients() -> None:
         npgrad.register_vjp(getattr(distances, name), first, second)
 
 
-RULES: dict[str, Callable[[], None]] = {f.__name__: f for f in (sea_water, wavelet, own_gradients)}
+def alignment_cost() -> None:
+    """dtw-python's cost matrix: each entry is the cheapest of some sums, which one is answered.
+
+    A step pattern is rows of (pattern, steps back along the second and the first axis, weight); a
+    weight of -1 marks the entry that the sum starts from.
+    """
+    from dtw._globalCostMatrix import _globalCostMatrix
+
+    def make(ans: Any, costs: Any, step_pattern: Any, *more: Any, **kwargs: Any) -> Any:
+        rows = np.reshape(step_pattern._get_p(), (-1, 4), order="F")
+
+        def sweep(g: Any) -> Any:
+            reached, gradient = np.array(g["costMatrix"]), np.zeros_like(costs)
+            for i, j in np.argwhere(ans["directionMatrix"] > 0)[::-1]:
+                part, reached[i, j] = reached[i, j], 0.0
+                for _, dj, di, weight in rows[rows[:, 0] == ans["directionMatrix"][i, j]]:
+                    place = i - int(di), j - int(dj)
+                    if weight == -1:
+                        reached[place] += part
+                    else:
+                        gradient[place] += weight * part
+            gradient[0, 0] += reached[0, 0]  # where every path begins
+            return gradient
+
+        return sweep
+
+    npgrad.register_vjp(_globalCostMatrix, make)
+
+
+RULES: dict[str, Callable[[], None]] = {
+    f.__name__: f for f in (sea_water, wavelet, own_gradients, alignment_cost)
+}

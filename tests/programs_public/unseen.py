@@ -142,7 +142,6 @@ def yield_fit() -> Case:
 @program(
     "ase",
     "Lennard-Jones: the energy of a cluster, against the calculator's own forces",
-    refuses="the neighbours are looked up in scipy.spatial.cKDTree, which takes plain numbers",
 )
 def cluster_energy() -> Case:
     from ase import Atoms
