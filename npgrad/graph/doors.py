@@ -192,8 +192,8 @@ def _message(node: Node | None, what: str, frame: FrameType) -> str:
         called, instead = advice
         return f"npgrad: {called} takes plain numbers, which {begin} Instead: {instead}."
     asked = asking()
-    instead = _PLAIN if stores(frame) else remedy(asked)
-    instead = instead or _not_covered() or _left_alone() or GENERAL
+    known = _PLAIN if stores(frame) else remedy(asked)
+    instead = known or _not_covered() or _left_alone() or GENERAL
     return (
         f"npgrad: {what} {begin}{asked} Instead: {instead}; npgrad.value(x) to cut the gradient "
         "on purpose."

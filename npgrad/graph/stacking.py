@@ -70,6 +70,8 @@ def gathered(value: Any) -> Any:
     kind = type(value)
     if kind is GradArray:
         return value
+    if backend.subclasses is not None and backend.subclasses.holds_elements(value):
+        return backend.subclasses.elements(value)
     if WRAPPED.get() and type(getattr(kind, "__array__", None)) is types.FunctionType:
         made = inspect.unwrap(kind.__array__)(value)  # in wrapped code it may give a recorded one
         return made if type(made) is GradArray else value

@@ -127,7 +127,10 @@ def asked(function: Any, usual: Maker, first: int, names: frozenset[str]) -> Mak
             given = [*args[first:], *(kwargs[name] for name in names & kwargs.keys())]
             for value in map(vector, given):
                 if type(value) is GradArray:
-                    args = tuple(map(vector, args)) if usual is not function else args
+                    if function in (np.select, np.choose):
+                        args = _picking(function, args)
+                    elif usual is not function:
+                        args = tuple(map(vector, args))
                     return array_function(value, function, (GradArray,), args, kwargs)
         return usual(*args, **kwargs)
 
@@ -139,19 +142,19 @@ def picked(function: Any) -> Maker:
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if (
-            len(args) > 1
-            and type(args[1]) in (list, tuple)
-            and ACTIVE.get()
-            and has_recorded(args[1])
-        ):
-            conditions = args[0]
-            if function is np.select:
-                conditions = [np.asarray(condition) for condition in conditions]
-            args = (conditions, [vector(item) for item in args[1]], *args[2:])
-        return function(*args, **kwargs)
+        return function(*_picking(function, args), **kwargs)
 
     return call
+
+
+def _picking(function: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    lists = len(args) > 1 and type(args[1]) in (list, tuple) and ACTIVE.get()
+    if not lists or not has_recorded(args[1]):
+        return args
+    conditions = args[0]
+    if function is np.select:
+        conditions = [np.asarray(condition) for condition in conditions]
+    return conditions, [vector(item) for item in args[1]], *args[2:]
 
 
 # Of a polynomial, NumPy gives a polynomial back, but for its values and its roots.
