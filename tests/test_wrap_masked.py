@@ -38,6 +38,23 @@ def written(x):
     return made.sum() + made[0] ** 2
 
 
+def into_plain(x):
+    """An array without a mask takes all entries."""
+    total = np.zeros(3)
+    total += a(x)
+    total *= HIDDEN
+    y = x * 1
+    y[1:] -= a(x)[:2]
+    return np.sum(total) + np.sum(y**2)
+
+
+def hard(x):
+    made = np.ma.array(x * 1, mask=[0, 1, 0], hard_mask=True)
+    made[1] = x[0] * 9
+    made[0] = x[2]
+    return made.filled(0).sum() + made.data[1]
+
+
 FUNCTIONS = {
     "sum": lambda x: a(x).sum(),
     "mean of a product": lambda x: (HIDDEN * x).mean(),
@@ -65,6 +82,14 @@ FUNCTIONS = {
     "filled": lambda x: np.sum(np.ma.filled(a(x), 1.0) * x),
     "count": lambda x: a(x).count() * x[0] + np.ma.count_masked(a(x)) * x[1],
     "nothing hidden": lambda x: np.sum((SHOWN - x) ** 2) + np.dot(SHOWN, x) + np.dot(x, SHOWN),
+    "one masked, one plain": lambda x: np.ma.concatenate([a(x), x]).sum(),
+    "mask by position": lambda x: np.ma.masked_array([x[0], x[1], x[2]], [0, 1, 0]).sum(),
+    "mask by name": lambda x: np.ma.array(x, float, mask=[0, 1, 0]).sum(),
+    "items by a comparison": lambda x: a(x)[a(x) > 5].sum() + (a(x) > 5).sum() * x[0],
+    "ravel": lambda x: (a(x).ravel() * x).sum() + x[0] * bool((a(x) > 5).any()),
+    "functions that call a method": lambda x: np.var(a(x)) + np.max(a(x)) - np.min(a(x)),
+    "into a plain array": into_plain,
+    "a hard mask": hard,
     "in place": added,
     "written": written,
 }  # fmt: skip
@@ -115,5 +140,8 @@ def test_what_is_refused() -> None:
             npgrad.grad(f)(X)
     with pytest.raises(NoDerivative, match="clip of a masked array"):
         npgrad.grad(lambda x: a(x).clip(0, 5).sum())(X)
+    for f in (lambda x: np.inner(a(x), x), lambda x: np.append(a(x), 1.0), lambda x: np.diff(a(x))):
+        with pytest.raises(NoDerivative, match="of a masked array that hides"):  # NumPy drops masks
+            npgrad.grad(lambda x, f=f: np.sum(f(x)))(X)
     with pytest.raises(NoDerivative, match="too few"):
         npgrad.grad(lambda x: np.ma.masked_greater(x, 1.5).var(ddof=1))(X)

@@ -14,6 +14,7 @@ from tests.wrapped import subclasses as classes
 
 X = np.array([1.0, 2.0, 3.5])
 FUNCTIONS = [classes.points, classes.methods, classes.far, classes.quaternion, classes.filled]
+FUNCTIONS.append(classes.asking)
 
 
 def differences(f, x, step=1e-5):

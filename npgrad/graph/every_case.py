@@ -27,7 +27,7 @@ from .refusals import (
     user_frame,
 )
 from .results import assign, wrapped
-from .stacking import has_recorded, stacked
+from .stacking import has_recorded, stacked, unpacked
 from .views import link, region
 
 _MODE = modes.MODE.get
@@ -39,6 +39,8 @@ def general_slowly(
     """`general` for sequences, views of written roots, ``out=``, modes, and what is refused."""
     parents: list[Node | None] = [None] * len(op.arrays)
     elements: list[Node | None] = []
+    args = tuple(map(unpacked, args))
+    kwargs = {name: unpacked(value) for name, value in kwargs.items()}
     plain = list(args)
     named = dict(kwargs)
     source = out = None

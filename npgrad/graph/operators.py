@@ -210,6 +210,8 @@ def _make_indirect(name: str, ufunc: Any, reflected: bool) -> Method:
 def _make_in_place(name: str, ufunc: Any) -> Method:
     def method(self: GradArray, other: Any) -> Any:
         frame = _frame(1)
+        if backend.subclasses is not None and type(other) not in backend.PLAIN:
+            other = backend.subclasses.written(other)
         made = getattr(GradArray, f"__{name}__")(self, other)
         return augmented(self, made, frame, f"x {name}= y")
 

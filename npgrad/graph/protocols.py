@@ -16,7 +16,7 @@ from .record import call, compiled, decided, elementwise, product
 from .refusals import at, is_number_or_array, plain_out, refuse_objects
 from .regions import copyto
 from .results import assign, wrapped
-from .stacking import gathered, has_recorded, stacked
+from .stacking import gathered, has_recorded, stacked, unpacked
 from .written_out import written
 
 _MODE = modes.MODE.get
@@ -28,8 +28,10 @@ Method = Callable[..., Any]
 def operand(value: Any) -> Any:
     """`value` as the other operand of an operator; NotImplemented leaves it to the other side."""
     kind = type(value)
-    if kind is GradArray or kind in PLAIN:
+    if kind is GradArray or (kind in PLAIN and kind is not backend.NDARRAY):
         return value
+    if kind is backend.NDARRAY:
+        return unpacked(value)
     if kind is list or kind is tuple:
         return stacked(value) if has_recorded(value) else backend.asarray(value)
     if backend.foreign(value):

@@ -21,7 +21,7 @@ from .keeping import protect
 from .listeners import note
 from .node import Node
 from .op import Elementwise, Op
-from .refusals import at, no_rule, refuse_objects, refuse_times
+from .refusals import at, no_rule, refuse_times
 from .results import assign, strip, wrapped
 from .stale import found_equal
 from .views import link, region
@@ -160,10 +160,10 @@ def general(op: General, args: tuple[Any, ...], kwargs: dict[str, Any], frame: F
         shape, dtype = (len(result),), None
     else:
         shape, dtype = backend.describe(result)
-        if dtype.kind not in "fc":
-            if dtype.kind == "O":
-                refuse_objects(op.name, result, frame)
-            elif dtype.kind in "mM":
+        if dtype.kind not in "fc" or type(result) is GradArray:
+            if dtype.kind == "O" or type(result) is GradArray:
+                return general_slowly(op, args, kwargs, frame)  # of objects: unpacked there
+            if dtype.kind in "mM":
                 refuse_times(op.name, dtype, frame)
             return result
         base = getattr(result, "base", None)
@@ -292,7 +292,7 @@ def _joined(op: General, args: tuple[Any, ...], kwargs: dict[str, Any], frame: F
             array, node = item, None
         else:
             return general_slowly(op, args, kwargs, frame)
-        if type(array) not in backend.HOST:
+        if type(array) not in backend.HOST or (kind is NDARRAY and array.dtype.hasobject):
             return general_slowly(op, args, kwargs, frame)
         plain.append(array)
         nodes.append(node)

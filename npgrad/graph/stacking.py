@@ -79,6 +79,24 @@ def gathered(value: Any) -> Any:
     return stacked(items) if items is not None and has_recorded(items) else value
 
 
+def unpacked(value: Any) -> Any:
+    """An array of Python objects with recorded numbers among them as a recorded array.
+
+    Also inside of lists and tuples; any other value as it is. NumPy would compute with each number
+    by itself, and the array would count as a constant beside a recorded one.
+    """
+    kind = type(value)
+    if kind is backend.NDARRAY:
+        if not value.dtype.hasobject or not has_recorded(value.ravel().tolist()):
+            return value
+        return stacked(value.tolist())
+    if kind is list or kind is tuple:
+        parts = [unpacked(part) for part in value]
+        changed = any(new is not old for new, old in zip(parts, value, strict=True))
+        return kind(parts) if changed else value
+    return value
+
+
 def _collect(items: Any, place: tuple[int, ...], found: list[tuple[Any, Any, Any]]) -> Any:
     """The plain nested list of `items`; recorded elements are noted with their places."""
     plain = []

@@ -15,6 +15,7 @@ from . import backend, modes, placing, temporaries
 from .array import GradArray, handle_of
 from .node import Node, next_id
 from .record import compiled, decided, elementwise
+from .stacking import unpacked
 
 _MODE = modes.MODE.get
 _frame = sys._getframe
@@ -99,6 +100,12 @@ _GUARD = """
             return plainly(ufunc, result, a, b, first, second, frame({depth}))
 """
 
+# Where the plain operand is not kept: one of Python objects may hold recorded numbers.
+_OBJECTS = """
+        if {kind} is NDARRAY and (not hasattr(result, "dtype") or result.dtype.hasobject):
+            return slowly(x1, x2, frame({depth}))
+"""
+
 _UNUSUAL = """
         if type(result) not in SCALARS:  # what an array of no axes held, a polynomial for one
             return slowly(x1, x2, frame({depth}))"""
@@ -124,6 +131,14 @@ def plainly(
     ufunc: Any, result: Any, a: Any, b: Any, first: Any, second: Any, frame: Any
 ) -> GradArray:
     """A plain array beside a recorded one: it is kept as a copy, or guarded."""
+    if type(result) is GradArray or backend.describe(result)[1].kind == "O":
+        pair = unpacked(a), unpacked(b)
+        if pair[0] is not a or pair[1] is not b:
+            handles = [
+                handle_of(value, node) if node is not None else value
+                for value, node in zip(pair, (first, second), strict=True)
+            ]
+            return ufunc(*handles)  # type: ignore[no-any-return]
     op = compiled(decided(ufunc))
     return elementwise(op, result, (a, b), (first, second), frame)
 
@@ -181,7 +196,8 @@ def written(
         for word, i in (("one", 1), ("two", 0)):
             kept = i in op.variants[2 - i].keep
             kind, known = f"kind{i + 1}", ("second", "first")[i]
-            words[f"guard_{word}"] = _GUARD.format(kind=kind, depth=depth) if kept else ""
+            guard = _GUARD if kept else _OBJECTS
+            words[f"guard_{word}"] = guard.format(kind=kind, depth=depth)
             words[f"like_{word}"] = known if kept else f"{known} if {kind} in SCALARS else None"
         words["over"] = _over(op, depth) if overwrites else ""
     text = (_UNARY if unary else _BINARY) + _MADE.strip("\n")

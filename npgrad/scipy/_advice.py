@@ -96,7 +96,7 @@ def _remedy(package: str, name: str) -> str:
     if chapter.partition(".")[0] not in _CHAPTERS:
         return f"npgrad.scipy has no stand-in for it: {OWN}"
     try:
-        ours = list(importlib.import_module(f"npgrad.{package}").__all__)
+        ours = list(getattr(importlib.import_module(f"npgrad.{package}"), "__all__", ()))
     except ImportError:
         ours = []
     if first in ours:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from npgrad.errors import NoDerivative
-from npgrad.graph.array import GradArray, plain
+from npgrad.graph.array import GradArray, plain, unwrap
 from npgrad.graph.stacking import has_recorded
 from npgrad.wrapping.lists import vector
 from npgrad.wrapping.makers import MAKERS
@@ -53,6 +53,8 @@ def _met(function: Any, body: Any) -> Any:
 
 
 def _masked(value: Any) -> Any:
+    if type(value) in (list, tuple) and any(map(hides, value)):
+        return type(value)(map(_masked, value))
     value = vector(value)
     return viewed(value, np.ma.MaskedArray) if type(value) is GradArray else value
 
@@ -64,17 +66,23 @@ def _bare(value: Any) -> Any:
     return elements(value) if holds_elements(value) else value.data
 
 
+# The parameters behind the data, of np.ma.array and of the class.
+_PARAMETERS = (("dtype", "copy", "order", "mask", "fill_value"), ("mask", "dtype", "copy"))
+
+
 def _converter(name: str) -> Any:
     make = MAKERS["array" if name == "masked_array" else name]
 
-    def body(data: Any, dtype: Any = None, copy: Any = False, **kwargs: Any) -> Any:
-        fill = kwargs.pop("fill_value", None)
-        mask = kwargs.pop("mask", np.ma.nomask)
+    def body(data: Any, *args: Any, copy: Any = False, **kwargs: Any) -> Any:
+        named = dict(zip(_PARAMETERS[name == "masked_array"], args, strict=False))
+        kwargs = {**kwargs, **named}
+        fill, dtype = kwargs.pop("fill_value", None), kwargs.pop("dtype", None)
+        mask, copy = kwargs.pop("mask", np.ma.nomask), kwargs.pop("copy", copy)
         keywords = {"copy": True} if copy and name != "asarray" else {}
         held = MAKERS["asarray"](data, dtype) if not keywords else make(data, dtype, **keywords)
         if not np.any(mask) and fill is None:
             return held
-        like = np.ma.array(plain(held), mask=mask, fill_value=fill)
+        like = np.ma.array(plain(held), mask=mask, fill_value=fill, **kwargs)
         return made(np.ma.MaskedArray, held, vars(like))
 
     return body
@@ -138,6 +146,22 @@ def _view(self: Any, *args: Any, **kwargs: Any) -> Any:
     return of_ndarray(self, "view")(*args, **kwargs)
 
 
+def _flat(self: Any, order: Any = "C") -> Any:
+    return _of_mask(elements(self).ravel(order), np.ravel(self._mask, order))
+
+
+def _compared(name: str) -> Any:
+    """A comparison, or `any` and `all`, whose answer is plain."""
+
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        bare = [real(a) if holds_elements(a) else unwrap(a) for a in args]
+        return getattr(real(self), name)(*bare, **kwargs)
+
+    return call
+
+
+_COMPARISONS = ("__lt__", "__le__", "__gt__", "__ge__", "__eq__", "__ne__", "any", "all")
+OF_MASKED.update({name: _compared(name) for name in _COMPARISONS}, ravel=_flat, flatten=_flat)
 DIVISIONS.update(dict.fromkeys((np.true_divide, np.floor_divide, np.remainder, np.fmod), _divided))
 OF_MASKED.update(
     {

@@ -24,6 +24,7 @@ from npgrad.graph.array import GradArray, plain, recorded
 from npgrad.graph.modes import WRAPPED
 
 ELEMENTS = "_npgrad_elements"  # the attribute that holds the GradArray
+OWN = "_npgrad_getattr"  # where a class keeps the `__getattr__` that the subclass wrote
 
 
 class _Kind(type):
@@ -68,6 +69,8 @@ class Elements(np.lib.mixins.NDArrayOperatorsMixin):
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or not hasattr(np.ndarray, name):
+            if not name.startswith("__") and hasattr(type(self), OWN):
+                return getattr(type(self), OWN)(self, name)  # which ndarray's come before
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return of_ndarray(self, name)
 
@@ -170,6 +173,8 @@ def class_for(kind: type) -> Any:
         body.update({name: v for name, v in vars(base).items() if name not in _LEFT})
     if issubclass(kind, np.ma.MaskedArray):
         body.update(OF_MASKED)
+    if "__getattr__" in body:
+        body[OWN] = body.pop("__getattr__")
     body.update(original=kind, __module__=kind.__module__, __qualname__=kind.__qualname__)
     return _Kind(kind.__name__, (Elements,), body)
 
@@ -230,6 +235,12 @@ def _recording(value: Any) -> Any:
     return _mapped(value, change)
 
 
+def written(value: Any) -> Any:
+    """`value` as an array takes it in place: without its class, and without a mask."""
+    served = WRAPPED.get() and (holds_elements(value) or _is_array(value))
+    return _recording(value) if served else value
+
+
 def _is_array(value: Any) -> bool:
     return issubclass(type(value), np.ndarray)
 
@@ -266,7 +277,8 @@ def _of_masked(call: Any, args: Any) -> Any:
     function = call.__self__ if getattr(call, "__name__", "") == "__call__" else call
     if function in DIVISIONS:
         return functools.partial(DIVISIONS[function], function)
-    found = getattr(np.ma, getattr(function, "__name__", ""), None)
+    name = getattr(function, "__name__", "")
+    found = getattr(np.ma, name, None) if isinstance(function, np.ufunc) else _METHODS.get(name)
     if found is None:
         raise NoDerivative(
             f"npgrad: {_name(call)} of a masked array that hides entries; "
@@ -275,12 +287,32 @@ def _of_masked(call: Any, args: Any) -> Any:
     return found
 
 
+# NumPy's functions that call an array's own method, so that a masked array answers with its mask.
+_BY_METHOD = """
+    sum prod mean std var max min any all cumsum cumprod reshape ravel transpose squeeze repeat take
+    swapaxes diagonal trace round
+"""
+_SHORT = {"amax": "max", "amin": "min", "around": "round"}
+
+
+def _method(name: str) -> Callable[..., Any]:
+    def call(a: Any, *args: Any, **kwargs: Any) -> Any:
+        return getattr(a, name)(*args, **kwargs)
+
+    return call
+
+
+_METHODS = {name: _method(_SHORT.get(name, name)) for name in (*_BY_METHOD.split(), *_SHORT)}
+
+
 def _name(call: Any) -> str:
     return str(call.args[0]) if type(call) is functools.partial else getattr(call, "__name__", "it")
 
 
 def hides(value: Any) -> bool:
-    """Whether `value` is a masked array of which something is masked."""
+    """Whether `value` is a masked array of which something is masked, or holds one."""
+    if type(value) in (list, tuple):
+        return any(map(hides, value))
     return isinstance(value, np.ma.MaskedArray) and bool(np.any(np.ma.getmask(value)))
 
 

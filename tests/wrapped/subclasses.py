@@ -72,6 +72,18 @@ class Filled(np.ndarray):
         return made
 
 
+class Asking(np.ndarray):
+    """Has a ``__getattr__``, which Python asks last."""
+
+    def __new__(cls, values):
+        return np.asarray(values).view(cls)
+
+    def __getattr__(self, name):
+        if name == "fourfold":
+            return self[0] * 4
+        raise AttributeError(name)
+
+
 class Degrees(np.ndarray):
     """Changes values where NumPy wraps them."""
 
@@ -140,3 +152,9 @@ def degrees(x):
 
 def strict(x):
     return np.sum(Strict(x) + 1.0)
+
+
+def asking(x):
+    p = Asking(x)
+    assert not hasattr(p, "other") and p.dtype == float
+    return p.fourfold + np.sum(p.copy().reshape(3, 1).T * 2) + (x + p).sum()
