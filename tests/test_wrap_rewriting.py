@@ -115,9 +115,9 @@ def test_lists_beside_operators():
     def g(w):
         first = A @ [w[0], w[1], w[2]]
         second = W * [w[0] ** 2, 1.0, w[2]]
-        return np.sum(first) + np.sum(second) + np.sum(W + [1.0, 2.0, 3.0])
+        return np.sum(first) + np.sum(second) + np.sum(W - [w[0], 2.0, 3.0])
 
-    expected = A.sum(axis=0) + W * [2 * W[0], 0, 1]
+    expected = A.sum(axis=0) + W * [2 * W[0], 0, 1] - [1, 0, 0]
     np.testing.assert_allclose(npgrad.grad(g)(W), expected)
 
 

@@ -101,13 +101,18 @@ def _sites(code: types.CodeType, space: dict[str, Any]) -> Iterator[Site]:
                 named and type(space.get(before.argval)) is types.ModuleType
             ):
                 yield Site(step.offset, end, step.offset, DOT)
-        elif step.opname == "BINARY_OP" and not step.is_jump_target and _builds(before):
+        elif _of_arrays(step) and not step.is_jump_target and _builds(before):
             yield Site(before.offset, end, step.offset, LIST)
         before = step
 
 
 def _builds(step: Any) -> bool:
     return step is not None and step.opname == "BUILD_LIST" and step.arg < 256
+
+
+def _of_arrays(step: Any) -> bool:
+    """Whether it is an operator of arrays: ``names + ["x"]`` joins lists, as a rule."""
+    return step.opname == "BINARY_OP" and step.argrepr not in ("+", "+=")
 
 
 _BUILD, _BINARY = dis.opmap["BUILD_LIST"], dis.opmap["BINARY_OP"]
