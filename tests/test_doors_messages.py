@@ -70,3 +70,14 @@ def test_a_gamma_function_is_no_draw() -> None:
 
     with pytest.raises(GradientLost, match=r"Instead: NumPy's own function"):
         npgrad.grad(lambda x: math.gamma(x[0]), wrap=False)(X)
+
+
+@pytest.mark.parametrize("text", ["a", np.array(["a", "b"])])
+def test_text_beside_recorded_numbers(text) -> None:
+    """As ``x.astype(str)`` is refused; where nothing recorded is chosen, text is a constant."""
+    x = np.array([0.4, 1.3])
+    for f in (lambda x: np.where(x > 1, x, text), lambda x: np.where(x > 1, text, x)):
+        with pytest.raises(npgrad.errors.GradientLost, match=r"gives text.*npgrad\.value\(x\)"):
+            npgrad.grad(lambda x, f=f: (f(x) == "a").sum() * x[0])(x)
+    gradient = npgrad.grad(lambda x: (np.where(x > 1, text, "c") == "c").sum() * x[0])(x)
+    assert gradient.tolist() == [1.0, 0.0]

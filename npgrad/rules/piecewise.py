@@ -24,6 +24,8 @@ from typing import Any
 
 import numpy as np
 
+from npgrad.errors import GradientLost
+from npgrad.graph.array import GradArray
 from npgrad.implementations import one_pass
 from npgrad.primitives import primitive
 from npgrad.rules.elementwise import any_of, zero
@@ -87,6 +89,12 @@ where_rule.name = "np.where"
 where_rule.by_entry = True
 
 
+def is_text(value: Any) -> bool:
+    """Whether `value` is text, or an array of it."""
+    kind = getattr(getattr(value, "dtype", None), "kind", "")
+    return isinstance(value, (str, bytes)) or kind in ("U", "S", "T")
+
+
 def where_body(condition: Any, x: Any = None, y: Any = None) -> Any:
     """A recorded condition only decides; with nothing to choose from, where it holds."""
     decided = condition if type(condition) is np.ndarray else np.not_equal(condition, 0)
@@ -94,6 +102,11 @@ def where_body(condition: Any, x: Any = None, y: Any = None) -> Any:
         raise ValueError("either both or neither of x and y should be given")
     if x is None and y is None:
         return np.nonzero(decided)
+    if any(map(is_text, (x, y))) and GradArray in (type(x), type(y)):
+        raise GradientLost(
+            "npgrad: np.where of a recorded array and text gives text, which would cut the "
+            "gradient. npgrad.value(x) cuts it on purpose; np.nan marks an entry as well."
+        )
     ndim = max(decided.ndim, getattr(x, "ndim", 0), getattr(y, "ndim", 0))
     return chosen(decided, level(x, ndim), level(y, ndim))
 
