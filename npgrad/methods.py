@@ -177,8 +177,22 @@ def _astype(
     return _identity(CAST, self, made, _frame(1))
 
 
+# What Python's float and complex hold, by the dtypes of fewer digits that NumPy makes them of.
+_PYTHONS = {"e": "d", "f": "d", "F": "D"}
+
+
+def in_double(a: GradArray) -> GradArray:
+    """`a` with the digits of the Python numbers that NumPy would make of it."""
+    wider = _PYTHONS.get(a.dtype.char)
+    if wider is None:
+        return a
+    made: GradArray = a.astype(wider)
+    return made if made.shape else made[()]
+
+
 def _item(self: GradArray, *index: Any) -> Any:
-    """The element as a 0-d GradArray, so that its gradient is not lost."""
+    """The element as a recorded number, so that its gradient is not lost."""
+    self = in_double(self)
     if not index:
         if self.size != 1:
             raise ValueError("can only convert an array of size 1 to a Python scalar")
@@ -206,7 +220,8 @@ def _as_integer_ratio(self: GradArray) -> Any:
 
 
 def _tolist(self: GradArray) -> Any:
-    """Nested lists of 0-d GradArrays."""
+    """Nested lists of recorded numbers."""
+    self = in_double(self)
     if self.ndim == 0:
         return +self
     return [row.tolist() if self.ndim > 1 else row for row in self]

@@ -176,3 +176,25 @@ def test_sums_and_products_of_any_iterable(container):
     x = np.array([2.0, 3.0, 5.0])
     np.testing.assert_allclose(npgrad.grad(lambda x: math.fsum(container(x)))(x), [1, 1, 1])
     np.testing.assert_allclose(npgrad.grad(lambda x: math.prod(container(x)))(x), [15, 10, 6])
+
+
+@pytest.mark.filterwarnings("ignore:overflow")  # where a gradient of float32 takes it
+@pytest.mark.parametrize(
+    ("f", "x", "slope"),
+    [
+        (lambda x: math.log(math.exp(-2 * x[0])), np.array([100.0], "f4"), [-2.0]),
+        (lambda x: sum(x.tolist()) - 2.0**24, np.array([2.0**24, 1, 1], "f4"), [1.0, 1.0, 1.0]),
+        (lambda x: 1 - math.cos(x[0]), np.array([1e-4], "f4"), [1e-4]),
+        (lambda x: math.hypot(x[0], x[0]), np.array([60000.0], "f2"), [math.sqrt(2.0)]),
+        (lambda x: math.fsum(x), np.array([2.0**24, 1, 1], "f4"), [1.0, 1.0, 1.0]),
+        (lambda x: math.gamma(x[0]) / math.gamma(x[0] - 1), np.array([40.0], "f4"), [1.0]),
+        (lambda x: x.item() * 1e30 * 1e30 * 1e-60, np.array([2.0], "f4"), [1.0]),
+        (lambda x: math.prod(x), np.array([2.0, 3.0], "f4"), [3.0, 2.0]),
+    ],
+)
+def test_numbers_of_fewer_digits_are_pythons_numbers(f, x, slope):
+    """Python computes with doubles; only the gradient has the digits of its array."""
+    value, gradient = npgrad.value_and_grad(f)(x)
+    np.testing.assert_allclose(value, f(x), rtol=1e-13)
+    np.testing.assert_allclose(gradient, slope, rtol=1e-3 if x.dtype == np.float16 else 1e-6)
+    assert gradient.dtype == x.dtype

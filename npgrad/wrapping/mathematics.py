@@ -13,10 +13,12 @@ import numpy as np
 from npgrad.errors import GradientLost
 from npgrad.graph.array import GradArray, unwrap
 from npgrad.graph.stacking import has_recorded
+from npgrad.methods import in_double
 from npgrad.transforms.custom import primitive
 from npgrad.wrapping.lists import Maker, vector
 
 _SEQUENCES = (GradArray, np.ndarray, list, tuple)
+_OF_DOUBLES = frozenset({"fsum", "dist"})  # the others multiply and add what they are given
 _OF_SEQUENCES = frozenset({"fsum", "prod", "dist", "sumprod"})
 
 
@@ -148,7 +150,7 @@ def number(a: Any, complex_too: bool = False) -> Any:
     """A recorded array of one element as the number that ``float(a)``, ``complex(a)`` would be."""
     if type(a) is not GradArray:
         return a
-    a = a.reshape(())[()] if a.shape else a
+    a = in_double(a.reshape(())[()] if a.shape else a)
     return a.astype(complex)[()] if complex_too and a.dtype.kind != "c" else a
 
 
@@ -180,7 +182,10 @@ def _over_sequences(function: Any, body: Any) -> Maker:
         ):
             named = {key: unwrap(a) for key, a in kwargs.items()}
             function(*[unwrap(vector(a)) for a in given], **named)  # raises what Python raises
-            return body(*[vector(a) for a in given], **kwargs)
+            arrays = [vector(a) for a in given]
+            if function.__name__ in _OF_DOUBLES:
+                arrays = [in_double(a) if type(a) is GradArray else a for a in arrays]
+            return body(*arrays, **kwargs)
         return function(*given, **kwargs)
 
     return call
