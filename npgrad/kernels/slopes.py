@@ -144,17 +144,12 @@ def powers_reference(g: Array, x1: Array, x2: Array, y: Array) -> tuple[Array, A
 
 @njit()
 def _powers(start, stop, g, x1, x2, y, first, second):  # type: ignore[no-untyped-def]
-    """`second` comes with the logarithm of x1 in it.
-
-    Two loops over what stays in the cache: of so many arrays in one, LLVM does not see that none
-    lies over another, and makes no vectors.
-    """
-    for low in range(start, stop, 2048):
-        high = min(low + 2048, stop)
-        for i in range(low, high):
-            first[i] = y[i] / x1[i] * x2[i] * g[i]
-        for i in range(low, high):
-            second[i] = second[i] * y[i] * g[i]
+    """`second` comes with the logarithm of x1 in it."""
+    for i in range(start, stop):
+        whole = g[i]
+        power = y[i]
+        first[i] = power / x1[i] * x2[i] * whole
+        second[i] = second[i] * power * whole
 
 
 def powers(g: Array, x1: Array, x2: Array, y: Array, first: Array, second: Array) -> bool:
