@@ -10,6 +10,7 @@ import multiprocessing
 import os
 from typing import Any
 
+import numpy as np
 import torch
 
 from npgrad.cuda import compile as kernel_compiler
@@ -17,10 +18,11 @@ from npgrad.cuda.kernels import (
     conv2d_grad_bias,
     conv2d_grad_input,
     conv2d_grad_weight,
+    conv_products,
     conv_tile,
     conv_weight_tile,
 )
-from npgrad.cuda.launch import backend_of
+from npgrad.cuda.launch import Backend, backend_of
 
 from .timing import Record, error, given, host_cost, poison, seconds, sets_for, taken
 
@@ -65,6 +67,53 @@ def tiles_for(
     return conv_weight_tile.ranked(weight, mode)[:count], list(by_shape.values())[:count]
 
 
+class Sizes:
+    """An array without contents."""
+
+    def __init__(self, shape: Any, dtype: Any = np.float32) -> None:
+        self.shape, self.dtype = tuple(shape), np.dtype(dtype)
+
+    def __getitem__(self, _: Any) -> Sizes:
+        return self
+
+
+class Listed:
+    """A backend that launches nothing and lists the programs."""
+
+    def __init__(self) -> None:
+        self.programs: list[Any] = []
+
+    def empty(self, shape: Any, dtype: Any) -> Sizes:
+        return Sizes(shape, dtype)
+
+    def flags(self) -> Sizes:
+        return Sizes((1,))
+
+    def run(self, program: Any, *_: Any) -> None:
+        self.programs.append(program)
+
+    def gemm(self, *_: Any) -> None:
+        """A library's."""
+
+
+def products(name: str, images: int, mode: str) -> list[Any]:
+    """The programs of a shape that goes by products of matrices; none if it does not."""
+    c, h, k, r, st, pad, dil, groups = SHAPES[name]
+    p = (h + 2 * pad - dil * (r - 1) - 1) // st + 1
+    x, g, w = Sizes((images, c, h, h)), Sizes((images, k, p, p)), Sizes((k, c // groups, r, r))
+    both = (r, r), (st, st), (pad, pad)
+    way = conv_products.way(x.shape, g.shape, *both, groups, mode)
+    listed: Any = Listed()
+    backend: Backend = listed
+    options = (pad, pad), (dil, dil), mode
+    if way == "rows":
+        conv_products.weight_gradient(backend, g, x, w, *options)
+        conv_products.correlate(backend, g, w, x, *options, transposed=True)
+    elif way == "planes":
+        conv_products.weight_of_planes(backend, g, x, w)
+    return list(listed.programs)
+
+
 def programs(images: int, count: int, names: list[str]) -> list[Any]:
     found = []
     for name in names:
@@ -76,6 +125,8 @@ def programs(images: int, count: int, names: list[str]) -> list[Any]:
                 if of_input:
                     tiles = of_input if i == 0 else [conv_tile.choose(p, images, mode)]
                     found += [conv_tile.convolve(p, t, mode) for t in tiles]
+        for mode in (*MODES, "float16", "bfloat16"):
+            found += products(name, images, mode)
     return list(dict.fromkeys(found))
 
 

@@ -1,7 +1,8 @@
-"""Products of matrices while a CUDA graph is recorded: cuBLAS, which CuPy 14 refuses to call then.
+"""Products of matrices by cuBLAS where CuPy has no call for them.
 
-cuBLAS itself can be recorded. The library that CuPy loaded is called on CuPy's own handle; nothing
-here is used outside of `capture`.
+`matmul` is for `capture`: CuPy 14 refuses to call cuBLAS while a CUDA graph is recorded, though
+cuBLAS itself can be recorded. `multiply` is for convolutions: products of 16-bit operands with sums
+and result in float32. The library that CuPy loaded is called on CuPy's own handle.
 """
 
 from __future__ import annotations
@@ -9,19 +10,92 @@ from __future__ import annotations
 import ctypes
 import functools
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["gemm_call", "matmul"]
+__all__ = ["Gemm", "gemm_call", "matmul", "multiply"]
 
 Array = Any
 NORMAL, TRANSPOSED = 0, 1  # cublasOperation_t
 
 
+class Gemm(NamedTuple):
+    """``out[b] = factor first[b] @ second[b]``, or added to out, for matrices in C order.
+
+    first is rows x inner and second inner x columns; one that is `turned` lies transposed in
+    memory. `pitches` are the elements from one row in memory to the next, `steps` those from one
+    member of the batch to the next, of first, second and out. Operands are of `kind`: "float16",
+    "bfloat16", or "tf32" (float32 words, products of 10 bits); out is float32.
+    """
+
+    rows: int
+    columns: int
+    inner: int
+    batch: int
+    turned: tuple[bool, bool]
+    pitches: tuple[int, int, int]
+    steps: tuple[int, int, int]
+    kind: str
+
+
+BYTES = {"float16": 2, "bfloat16": 2, "tf32": 4}
+# cudaDataType and cublasComputeType_t of each kind; sums are float32's
+TYPES = {"float16": (2, 68), "bfloat16": (14, 68), "tf32": (0, 77)}
+FLOAT32, DEFAULT = 0, -1
+
+
 @functools.cache
 def _library(version: int) -> Any:
     return ctypes.CDLL(f"libcublas.so.{version}")
+
+
+@functools.cache
+def _batched() -> tuple[Any, Any]:
+    """cuBLAS's call for batches of 16-bit products, and the one that sets its stream."""
+    import cupy
+
+    library = _library(cupy.cuda.runtime.runtimeGetVersion() // 1000)
+    pointer, number, long = ctypes.c_void_p, ctypes.c_int, ctypes.c_longlong
+    matrix = [pointer, number, number, long]
+    run = library.cublasGemmStridedBatchedEx
+    run.argtypes = [
+        pointer, *[number] * 5, pointer, *matrix, *matrix, pointer, *matrix, number, number, number,
+    ]  # fmt: skip
+    library.cublasSetStream_v2.argtypes = [pointer, pointer]
+    return run, library.cublasSetStream_v2
+
+
+@functools.cache
+def _number(value: float) -> Any:
+    """Where a float32 lies that the host hands to cuBLAS; kept alive by the cache."""
+    return ctypes.pointer(ctypes.c_float(value))
+
+
+def multiply(
+    product: Gemm, addresses: tuple[int, int, int], factor: float, added: bool, stream: int
+) -> None:
+    """Launch a product of matrices at these addresses, on a stream of the current device.
+
+    cuBLAS reads by columns: a matrix in C order is its own transpose there, and the operands change
+    places.
+    """
+    import cupy
+
+    run, set_stream = _batched()
+    handle = cupy.cuda.device.get_cublas_handle()
+    dtype, compute = TYPES[product.kind]
+    (of_first, of_second), (first, second, out) = product.turned, product.pitches
+    step_first, step_second, step_out = product.steps
+    failed = set_stream(handle, stream) or run(
+        handle, of_second, of_first, product.columns, product.rows, product.inner,
+        _number(factor), addresses[1], dtype, second, step_second,
+        addresses[0], dtype, first, step_first,
+        _number(1.0 if added else 0.0), addresses[2], FLOAT32, out, step_out,
+        product.batch, compute, DEFAULT,
+    )  # fmt: skip
+    if failed:
+        raise RuntimeError(f"cuBLAS failed with status {failed} for {product}")
 
 
 def _operand(x: Array) -> tuple[Array, int, int]:

@@ -405,6 +405,25 @@ barrier_some = _asm("barrier_some", None, [I, I], "bar.sync $0, $1;", memory=Tru
 bits_of = _asm("bits_of", I, [F], "mov.b32 $0, $1;")
 float_of = _asm("float_of", F, [I], "mov.b32 $0, $1;")
 
+# ---- 16-bit words, two a register: the first argument lies in the lower half
+load1_u16 = _asm(
+    "load1_u16", I, ["global"], "{ .reg .b16 h; ld.global.nc.b16 h, [$1]; cvt.u32.u16 $0, h; }"
+)
+store1_u32 = _asm("store1_u32", None, ["global", U], "st.global.u32 [$0], $1;", memory=True)
+pack2_u16 = _asm("pack2_u16", U, [I, I], "prmt.b32 $0, $1, $2, 0x5410;")
+pack2_f16 = _asm("pack2_f16", U, [F, F], "cvt.rn.f16x2.f32 $0, $2, $1;")
+# two float32 as float16 and, times 2048, what that leaves: 22 bits of mantissa and a sign
+split2_f16 = _asm(
+    "split2_f16",
+    U,
+    [F, F],
+    "{ .reg .b16 a, b; .reg .b32 h, l; .reg .f32 x, y; cvt.rn.f16x2.f32 h, $3, $2; "
+    "mov.b32 {a, b}, h; cvt.f32.f16 x, a; cvt.f32.f16 y, b; sub.f32 x, $2, x; sub.f32 y, $3, y; "
+    "mul.f32 x, x, 0f45000000; mul.f32 y, y, 0f45000000; cvt.rn.f16x2.f32 l, y, x; "
+    "mov.b32 $0, h; mov.b32 $1, l; }",
+    count=2,
+)
+
 # ---- asynchronous copies, global to shared; `size` bytes are read, the rest is zero-filled
 copy16_f32 = _asm(
     "copy16_f32",

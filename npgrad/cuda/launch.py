@@ -23,6 +23,8 @@ import numpy as np
 
 from npgrad.graph.placing import refuse_devices
 
+from . import blas
+
 __all__ = ["Backend", "CupyBackend", "Kernel", "Program", "SimulatorBackend", "backend_of"]
 
 # CUfunction_attribute (cuda.h); CuPy's driver module takes the numbers
@@ -97,6 +99,17 @@ class Backend(abc.ABC):
     @abc.abstractmethod
     def run(self, program: Program, grid: Sequence[int], *args: Any) -> None:
         """Launch a program on the current stream."""
+
+    @abc.abstractmethod
+    def gemm(
+        self,
+        product: blas.Gemm,
+        arrays: tuple[Any, Any, Any],
+        starts: tuple[int, int, int],
+        factor: float,
+        added: bool,
+    ) -> None:
+        """A product of matrices on the current stream; `starts` are in elements of its kind."""
 
     @abc.abstractmethod
     def resident_blocks(self, program: Program) -> int:
@@ -196,6 +209,26 @@ class CupyBackend(Backend):
         with self.here():
             kernel.function(grid, (program.threads, 1, 1), args, program.shared)
 
+    def gemm(
+        self,
+        product: blas.Gemm,
+        arrays: tuple[Any, Any, Any],
+        starts: tuple[int, int, int],
+        factor: float,
+        added: bool,
+    ) -> None:
+        """A product of matrices on the current stream, by cuBLAS."""
+        size = blas.BYTES[product.kind]
+        first, second, out = arrays
+        addresses = (
+            first.data.ptr + starts[0] * size,
+            second.data.ptr + starts[1] * size,
+            out.data.ptr + starts[2] * 4,
+        )
+        with self.here():
+            stream = self.cupy.cuda.get_current_stream().ptr
+            blas.multiply(product, addresses, factor, added, stream)
+
     def resident_blocks(self, program: Program) -> int:
         """How many blocks of this program the device holds at once."""
         kernel = self.kernels.get(program) or self.kernel(program)
@@ -268,6 +301,20 @@ class SimulatorBackend(Backend):
 
         self.launched.append(program.name)
         simulated.run(program, tuple(int(n) for n in grid), args)
+
+    def gemm(
+        self,
+        product: blas.Gemm,
+        arrays: tuple[Any, Any, Any],
+        starts: tuple[int, int, int],
+        factor: float,
+        added: bool,
+    ) -> None:
+        """A product of matrices in NumPy."""
+        from . import simulated
+
+        self.launched.append("gemm")
+        simulated.gemm(product, arrays, starts, factor, added)
 
     def resident_blocks(self, program: Program) -> int:
         """How many blocks of this program the device holds at once."""

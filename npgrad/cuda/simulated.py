@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from . import twin_products, twins
+from . import blas, twin_products, twins
 from .source import generated
 
-__all__ = ["run"]
+__all__ = ["gemm", "run"]
 
 
 def run(program: Any, grid: tuple[int, ...], args: tuple[Any, ...]) -> None:
@@ -53,6 +53,45 @@ def run(program: Any, grid: tuple[int, ...], args: tuple[Any, ...]) -> None:
     flat = [np.zeros(1, a.dtype) if isinstance(a, np.ndarray) and not a.size else a for a in flat]
     with np.errstate(all="ignore"), _barriers():
         kernel[grid, program.threads, 0, program.shared](*flat)
+
+
+def gemm(
+    product: Any,
+    arrays: tuple[Any, Any, Any],
+    starts: tuple[int, int, int],
+    factor: float,
+    added: bool,
+) -> None:
+    """What cuBLAS does with a `blas.Gemm`: exact products, sums in float32."""
+
+    def matrix(which: int, shape: tuple[int, int], turned: bool) -> Any:
+        memory = arrays[which].reshape(-1).view(np.uint8)
+        size = 4 if which == 2 else blas.BYTES[product.kind]
+        memory = memory[starts[which] * size :]
+        words = memory.view(np.uint16 if size == 2 else np.float32)
+        pitch, step = product.pitches[which], product.steps[which]
+        lines, along = shape[::-1] if turned else shape
+        assert pitch >= along  # cuBLAS refuses others
+        assert (product.batch - 1) * step + (lines - 1) * pitch + along <= words.size
+        view = np.lib.stride_tricks.as_strided(
+            words, (product.batch, lines, along), (step * size, pitch * size, size)
+        )
+        return view.swapaxes(1, 2) if turned else view
+
+    def operand(which: int, shape: tuple[int, int]) -> Any:
+        words = matrix(which, shape, product.turned[which])
+        if product.kind == "float16":
+            return np.ascontiguousarray(words).view(np.float16).astype(np.float32)
+        if product.kind == "bfloat16":
+            return twins.bf16_to_f32(words)
+        bits = np.ascontiguousarray(words).view(np.uint32)
+        return ((bits + np.uint32(0x1000)) & np.uint32(0xFFFFE000)).view(np.float32)
+
+    first = operand(0, (product.rows, product.inner))
+    second = operand(1, (product.inner, product.columns))
+    out = matrix(2, (product.rows, product.columns), False)
+    found = np.float32(factor) * (first @ second)
+    out[...] = out + found if added else found
 
 
 def _memory(array: Any) -> Any:

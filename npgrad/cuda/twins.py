@@ -256,6 +256,31 @@ def tf32_operand(value: Any) -> Any:
     return np.uint32(bits).view(np.float32)
 
 
+# ---- 16-bit words, two a register
+
+
+def load1_u16(array: Any, index: int) -> Any:
+    return np.int32(array[index])
+
+
+store1_u32 = store1_f32
+
+
+def pack2_u16(first: Any, second: Any) -> Any:
+    return np.uint32((int(second) & 0xFFFF) << 16 | (int(first) & 0xFFFF))
+
+
+def pack2_f16(first: Any, second: Any) -> Any:
+    return pack2_u16(*np.array([first, second], np.float16).view(np.uint16))
+
+
+def split2_f16(first: Any, second: Any) -> Any:
+    both = np.array([first, second], np.float32)
+    high = both.astype(np.float16)
+    low = ((both - high.astype(np.float32)) * np.float32(2048)).astype(np.float16)
+    return pack2_u16(*high.view(np.uint16)), pack2_u16(*low.view(np.uint16))
+
+
 # ---- asynchronous copies: done at once
 
 

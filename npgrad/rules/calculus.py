@@ -93,6 +93,8 @@ def as_double(value: Any, dtype: Any = np.float64, casting: Any = "safe") -> Arr
 def one_period(x: Array, xp: Array, fp: Array, period: Any) -> tuple[Array, Array, Array]:
     """Points brought into one period, with a knot of the next one at either end."""
     period = as_double(abs(period))  # of a complex one too, as NumPy takes it
+    if isinstance(period, np.ndarray):
+        period = period[()]  # a number: points on a device meet no array of the host
     if period == 0:
         raise ValueError("period must be a non-zero value")
     x, xp = x % period, xp % period

@@ -22,6 +22,7 @@ from npgrad.cuda.kernels import (
     conv2d_grad_bias,
     conv2d_grad_input,
     conv2d_grad_weight,
+    conv_products,
     cross_entropy,
     embedding,
     gather,
@@ -33,6 +34,7 @@ from npgrad.cuda.kernels import (
     scatter_add,
     softmax,
 )
+from npgrad.cuda.launch import backend_of
 from npgrad.kernels.conv2d import Geometry, conv2d_reference
 
 Move = Callable[[Any], Any]
@@ -365,6 +367,88 @@ def check_conv2d_sixteen(
     if y is not None:  # some groups take another way
         want = conv2d_reference(x64, w64, Geometry(pairs[0], 1, 1, 1, 1, (1, 1), groups))
         assert error(decode(get(y), kind), want) < TOLERANCE[kind] / 2
+
+
+def check_conv_products(
+    images: int,
+    shape: tuple[int, int, int],
+    outputs: int,
+    kernel: tuple[int, int],
+    mode: str,
+    put: Move,
+    get: Move,
+    *,
+    padding: tuple[int, int] = (0, 0),
+    dilation: tuple[int, int] = (1, 1),
+    spread: int = 0,
+) -> None:
+    """The way by products of matrices, whatever the sizes; channels and images of sizes 2^-spread..2^spread.
+
+    Each entry is compared in the scale of its own channels, or image: 2e-6 float32-accurate, 1e-3
+    for TF32, and the rounding of the result for 16-bit types.
+    """
+    kind = mode if mode in ("float16", "bfloat16") else "float32"
+    random = np.random.default_rng(20)
+    rows, columns = conv2d_grad_input.output_size(shape[1:], kernel, (1, 1), padding, dilation)
+    sizes = [(images, *shape), (images, outputs, rows, columns), (outputs, shape[0], *kernel)]
+    values = [random.standard_normal(size) for size in sizes]
+
+    def powers(*size: int) -> np.ndarray:
+        return 2.0 ** random.integers(-spread, spread + 1, size) if spread else np.ones(size)
+
+    def norms(values: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
+        return np.sqrt(np.sum(values**2, axes, keepdims=True))
+
+    def compare(found: Any, wanted: np.ndarray, scale: np.ndarray, limit: float) -> None:
+        found = decode(get(found), kind) if found.dtype != np.float32 else get(found)
+        assert found.shape == wanted.shape
+        assert error(found / scale, wanted / scale) < limit
+
+    limit = {"tf32x3": 2e-6, "tf32": 1e-3}.get(mode, 2e-5)
+    rounding = limit if kind == "float32" else TOLERANCE[kind] / 2
+    backend = backend_of(put(np.zeros(1, np.float32)))
+    options = padding, dilation, mode
+    # grad-weight: channels of x and of g have sizes of their own
+    of_x, of_g = powers(1, shape[0], 1, 1), powers(1, outputs, 1, 1)
+    x, g = encode(values[0] * of_x, kind), encode(values[1] * of_g, kind)
+    gw = backend.empty(sizes[2], np.float32)
+    conv_products.weight_gradient(backend, put(g), put(x), gw, *options)
+    wanted = conv2d_grad_weight.reference(
+        decode(g, kind), decode(x, kind), kernel, 1, padding, dilation
+    )
+    scale = of_g.reshape(-1, 1, 1, 1) * of_x.reshape(1, -1, 1, 1)
+    compare(gw, wanted, scale, limit)
+    # the others: images, and the channels of w that are not summed over
+    of_image = powers(images, 1, 1, 1)
+    for transposed in (True, False):
+        of_w = powers(1, shape[0], 1, 1) if transposed else powers(outputs, 1, 1, 1)
+        source = encode(values[transposed] * of_image, kind)
+        w = encode(values[2] * of_w, kind)
+        out = backend.empty(sizes[not transposed], source.dtype)
+        conv_products.correlate(backend, put(source), put(w), out, *options, transposed)
+        exact = decode(source, kind), decode(w, kind)
+        if transposed:
+            wanted = conv2d_grad_input.reference(*exact, sizes[0], 1, padding, dilation)
+        else:
+            edges = padding[0], padding[0], padding[1], padding[1]
+            wanted = conv2d_reference(*exact, Geometry((1, 1), *edges, dilation, 1))
+        compare(out, wanted, of_image * of_w.reshape(1, -1, 1, 1), rounding)
+
+
+def check_conv_of_planes(put: Move, get: Move) -> None:
+    """1 x 1 convolutions in TF32 as one product an image."""
+    random = np.random.default_rng(21)
+    x, g, w = (random.standard_normal(n) for n in ((3, 12, 2, 6), (3, 8, 2, 6), (8, 12, 1, 1)))
+    sources = [put(v.astype(np.float32)) for v in (x, g, w)]
+    backend = backend_of(sources[0])
+    x, g, w = (np.asarray(get(v), np.float64) for v in sources)
+    out = [backend.empty(v.shape, np.float32) for v in (w, x, g)]
+    conv_products.weight_of_planes(backend, sources[1], sources[0], out[0])
+    conv_products.planes_of_planes(backend, sources[1], sources[2], out[1], True)
+    conv_products.planes_of_planes(backend, sources[0], sources[2], out[2], False)
+    assert error(get(out[0]), conv2d_grad_weight.reference(g, x, (1, 1))) < 1e-3
+    assert error(get(out[1]), conv2d_grad_input.reference(g, w, x.shape)) < 1e-3
+    assert error(get(out[2]), np.einsum("nchw,kc->nkhw", x, w[:, :, 0, 0])) < 1e-3
 
 
 # one line a ufunc: dtype of the result, and operands in its domain

@@ -28,6 +28,7 @@ from npgrad.cuda.kernels import (
     conv2d_grad_input,
     conv2d_grad_weight,
     conv_direct,
+    conv_rows,
     conv_tile,
     conv_weight_tile,
     cross_entropy,
@@ -125,6 +126,23 @@ def other_kernels() -> dict[str, Any]:
         "conv direct input": lambda v: conv_direct.input_gradient(32, *small),
         "conv direct weight": lambda v: conv_direct.weight_gradient(32, *small, True),
     }
+    whole = conv_rows.Rows(128, 7, 7, 7, 7, 3, 1, 1, 1, 3, 1)
+    part = conv_rows.Rows(128, 28, 28, 30, 28, 3, 1, 1, 1)
+    for kind in ("split", "high", "words"):
+        for flag, sizes in ((False, part), (True, whole)):
+            found[f"position rows {kind} {flag}"] = lambda v, k=kind, f=flag, s=sizes: (
+                conv_rows.position_rows(s, k, f)
+            )
+            found[f"filter rows {kind} {flag}"] = lambda v, k=kind, f=flag: conv_rows.filter_rows(
+                (3, 3), f, not f, k
+            )
+    found["maxima"] = lambda v: conv_rows.maxima((2, 9), (4, 1))
+    found["maxima of images"] = lambda v: conv_rows.maxima((0, 0), (4, 1), 256)
+    found["maxima of a filter"] = lambda v: conv_rows.filter_maxima(9, 1024)
+    found["sum of chunks"] = lambda v: conv_rows.sum_chunks((3, 3), False, 8, True)
+    found["sum of folded chunks"] = lambda v: conv_rows.sum_chunks((3, 3), True, 1, True)
+    found["planes of rows"] = lambda v: conv_rows.planes("float32", True)
+    found["planes of words"] = lambda v: conv_rows.planes("bfloat16", False)
     for mode in ("tf32x3", "tf32"):
         found[f"conv grad weight {mode}"] = lambda v, m=mode: conv2d_grad_weight.partial_products(
             weight, conv_weight_tile.choose(weight, m), m

@@ -297,6 +297,90 @@ def test_conv2d_of_sixteen_bits(kind: str, groups: int, stride: int) -> None:
     checks.check_conv2d_sixteen(kind, put, get, groups=groups, stride=stride)
 
 
+PRODUCTS = [
+    (2, (8, 4, 5), 16, (3, 3), {"padding": (1, 1)}),
+    (4, (128, 28, 28), 136, (3, 3), {"padding": (1, 1)}),
+    (4, (136, 28, 28), 128, (3, 3), {"padding": (2, 2), "dilation": (2, 2)}),
+    (32, (512, 7, 7), 256, (1, 1), {}),
+    (3, (64, 20, 100), 72, (5, 3), {"padding": (0, 1), "dilation": (2, 1)}),
+    (2, (200, 11, 9), 64, (2, 3), {"padding": (3, 0)}),
+    (6, (64, 33, 17), 64, (3, 3), {"padding": (1, 1), "spread": 50}),
+    (1, (8, 1, 1), 8, (1, 1), {}),
+]
+
+
+@pytest.mark.parametrize("mode", ["tf32x3", "tf32", "float16", "bfloat16"])
+@pytest.mark.parametrize("case", PRODUCTS, ids=str)
+def test_conv_products(case: Any, mode: str) -> None:
+    images, shape, outputs, kernel, options = case
+    if "spread" in options and mode != "tf32x3":
+        pytest.skip("sizes of 2^-50 to 2^50 are outside of 16-bit types")
+    checks.check_conv_products(images, shape, outputs, kernel, mode, put, get, **options)
+
+
+def test_conv_products_of_planes() -> None:
+    checks.check_conv_of_planes(put, get)
+
+
+def test_conv_products_in_a_captured_step() -> None:
+    """cuBLAS is called on its own while a graph is recorded: the same bits as without."""
+    import cupy
+
+    import npgrad
+
+    random = cupy.random.default_rng(5)
+    x = random.standard_normal((16, 128, 28, 28), dtype=np.float32)
+    w = random.standard_normal((128, 128, 3, 3), dtype=np.float32)
+    step = npgrad.value_and_grad(
+        lambda x, w: np.sum(npgrad.nn.conv2d(x, w, padding=1) ** 2), argnums=(0, 1)
+    )
+    replayed = npgrad.cuda.captured(step)
+    for factor in (1, 3):
+        value, (gx, gw) = step(x * factor, w)
+        again, (again_x, again_w) = replayed(x * factor, w)
+        assert (gx == again_x).all()
+        assert (gw == again_w).all()
+        assert abs(float(value) - float(again)) <= 1e-6 * abs(float(value))
+
+
+@pytest.mark.parametrize("tf32", [False, True])
+@pytest.mark.parametrize(
+    ("shape", "outputs", "kernel", "padding"),
+    [
+        ((128, 28, 28), 128, (3, 3), 1),
+        ((256, 14, 14), 256, (3, 3), 1),
+        ((256, 28, 28), 64, (1, 1), 0),
+    ],
+)
+def test_large_conv2d(shape: Any, outputs: int, kernel: Any, padding: int, tf32: bool) -> None:
+    """As it is called; the reference, a product a tap in float64, would take minutes on the host."""
+    import cupy
+
+    random = cupy.random.default_rng(3)
+    x = random.standard_normal((32, *shape), dtype=np.float32)
+    g = random.standard_normal((32, outputs, *shape[1:]), dtype=np.float32)
+    w = random.standard_normal((outputs, shape[0], *kernel), dtype=np.float32)
+    pairs, limit = (1, padding, 1), 1e-3 if tf32 else 2e-6
+    found = (
+        checks.conv2d_grad_weight.backward(g, x, kernel, *pairs, tf32=tf32),
+        checks.conv2d_grad_input.backward(g, w, x.shape, *pairs, tf32=tf32),
+        checks.conv2d.forward(x, w, *pairs, tf32=tf32),
+    )
+    wide = [(0, 0), (0, 0), (padding, padding), (padding, padding)]
+    x64, g64, w64 = cupy.pad(x.astype(np.float64), wide), g.astype(np.float64), w.astype(np.float64)
+    want = cupy.zeros(w.shape), cupy.zeros(x64.shape), cupy.zeros(g.shape)
+    height, width = shape[1:]
+    for r in range(kernel[0]):
+        for s in range(kernel[1]):
+            tap, seen = w64[:, :, r, s], np.s_[:, :, r : r + height, s : s + width]
+            want[0][:, :, r, s] = cupy.tensordot(g64, x64[seen], ([0, 2, 3], [0, 2, 3]))
+            want[1][seen] += cupy.moveaxis(cupy.tensordot(g64, tap, ([1], [0])), 3, 1)
+            want[2][...] += cupy.moveaxis(cupy.tensordot(x64[seen], tap, ([1], [1])), 3, 1)
+    inside = want[1][:, :, padding : padding + height, padding : padding + width]
+    for mine, exact in zip(found, (want[0], inside, want[2]), strict=True):
+        assert float(cupy.linalg.norm(mine - exact) / cupy.linalg.norm(exact)) < limit
+
+
 @pytest.mark.parametrize("shape", [(1, 1), (3, 10), (1797, 10), (4096, 1000), (5, 70000)])
 @pytest.mark.parametrize("dtype", ["int32", "int64"])
 def test_cross_entropy(shape: tuple[int, int], dtype: str) -> None:

@@ -42,6 +42,14 @@ def test_conv2d() -> None:
     checks.check_conv2d(2, (12, 10, 8), 24, (3, 3), put, get, padding=1, groups=12)
 
 
+def test_conv_products() -> None:
+    for mode in ("tf32x3", "tf32", "bfloat16"):
+        checks.check_conv_products(
+            3, (72, 9, 11), 40, (3, 3), mode, put, get, padding=(1, 2), dilation=(1, 2)
+        )
+    checks.check_conv_of_planes(put, get)
+
+
 def test_fuse() -> None:
     checks.check_fuse_broadcast(put, get)
     checks.check_fuse("tanh", "float32", put, get, size=4000)

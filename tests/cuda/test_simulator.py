@@ -20,7 +20,7 @@ import pytest
 pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
 
 INSIDE = os.environ.get("NUMBA_ENABLE_CUDASIM") == "1"
-GROUPS = ["rows", "long", "planes", "scatter", "conv", "fuse", "random"]
+GROUPS = ["rows", "long", "planes", "scatter", "conv", "products", "fuse", "random"]
 
 if not INSIDE:
 
@@ -144,6 +144,40 @@ else:
     )
     def test_conv2d(shape: Any, outputs: int, kernel: Any, which: str, options: Any) -> None:
         checks.check_conv2d(1, shape, outputs, kernel, put, get, which=which, **options)
+
+    @pytest.mark.parametrize("mode", ["tf32x3", "tf32", "float16", "bfloat16"])
+    def test_products_of_convolutions(mode: str) -> None:
+        checks.check_conv_products(2, (8, 4, 5), 16, (3, 3), mode, put, get, padding=(1, 1))
+
+    def test_products_of_channels_of_all_sizes() -> None:
+        same = {"padding": (1, 0), "spread": 55}
+        checks.check_conv_products(2, (8, 4, 4), 8, (2, 1), "tf32x3", put, get, **same)
+
+    def test_products_of_many_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(checks.conv_products, "LONGEST", 8)
+        monkeypatch.setattr(checks.conv_products, "WIDEST", 3)
+        checks.conv_products._weight_plan.cache_clear()
+        checks.check_conv_products(2, (16, 5, 4), 8, (2, 2), "tf32x3", put, get, padding=(0, 1))
+        checks.conv_products._weight_plan.cache_clear()
+
+    def test_products_of_planes() -> None:
+        checks.check_conv_of_planes(put, get)
+
+    @settings(max_examples=3, deadline=None, derandomize=True)
+    @given(st.data())
+    def test_random_products(data: st.DataObject) -> None:
+        def one(low: int, high: int) -> int:
+            return data.draw(st.integers(low, high))
+
+        kernel, dilation = (one(1, 3), one(1, 3)), (one(1, 2), one(1, 2))
+        reach = [(kernel[i] - 1) * dilation[i] for i in range(2)]
+        padding = one(0, reach[0] + 1), one(0, reach[1] + 1)
+        size = [max(1, one(1, 6) + reach[i] - 2 * padding[i]) for i in range(2)]
+        mode = data.draw(st.sampled_from(["tf32x3", "tf32", "bfloat16"]))
+        checks.check_conv_products(
+            one(1, 2), (8 * one(1, 2), *size), 8 * one(1, 2), kernel, mode, put, get,
+            padding=padding, dilation=dilation,
+        )  # fmt: skip
 
     @pytest.mark.parametrize("name", [*checks.UNARY, *checks.BINARY, *checks.TESTS])
     def test_fuse(name: str) -> None:

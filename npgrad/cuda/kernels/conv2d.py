@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..launch import backend_of
-from . import conv_tile, sixteen
+from . import conv_products, conv_tile, sixteen
 from .conv2d_grad_input import check, flatten, output_size, pair, run_tiles
 
 
@@ -57,11 +57,7 @@ def forward(
     16-bit types as in `conv2d_grad_input.backward`.
     """
     backend = backend_of(x)
-    narrow = sixteen.kind_of(kind, x, w)
-    if narrow is not None:
-        wide = sixteen.widened(x, narrow), sixteen.widened(w, narrow)
-        y = forward(*wide, stride, padding, dilation, groups, tf32=True)
-        return None if y is None else sixteen.narrowed(y, narrow)
+    mode = sixteen.kind_of(kind, x, w) or ("tf32" if tf32 else "tf32x3")
     stride, padding, dilation = pair(stride), pair(padding), pair(dilation)
     kernel, size = (int(w.shape[2]), int(w.shape[3])), (int(x.shape[2]), int(x.shape[3]))
     out_size = output_size(size, kernel, stride, padding, dilation)
@@ -71,7 +67,18 @@ def forward(
     channels, outputs = int(w.shape[1]), int(w.shape[0]) // groups
     if not x.size or not w.size or not backend.aligned(x, w):
         return None
+    way = conv_products.way(x.shape, shape, kernel, stride, padding, groups, mode)
+    if way is not None:
+        y = backend.empty(shape, x.dtype)
+        if way == "rows":
+            conv_products.correlate(backend, x, w, y, padding, dilation, mode, False)
+        else:
+            conv_products.planes_of_planes(backend, x, w, y, False)
+        return y
+    if not mode.startswith("tf32"):
+        wide = sixteen.widened(x, mode), sixteen.widened(w, mode)
+        y = forward(*wide, stride, padding, dilation, groups, tf32=True)
+        return None if y is None else sixteen.narrowed(y, mode)
     p, flat = problem(groups, channels, outputs, size, out_size, kernel, stride, padding, dilation)
     y = backend.empty(shape, np.float32)
-    mode = "tf32" if tf32 else "tf32x3"
     return y if run_tiles(backend, p, flat, x, w, y, shape[0], False, mode) else None

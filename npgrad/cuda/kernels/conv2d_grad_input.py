@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..launch import Backend, Program, backend_of
-from . import conv_direct, conv_tile, sixteen
+from . import conv_direct, conv_products, conv_tile, sixteen
 
 __all__ = ["backward", "output_size", "pair", "reference"]
 
@@ -241,31 +241,38 @@ def backward(
     float32; or float16, or bfloat16 as uint16 words (``kind="bfloat16"``), added up in float32.
     """
     backend = backend_of(g)
-    narrow = sixteen.kind_of(kind, g, w)
-    if narrow is not None:
-        wide = sixteen.widened(g, narrow), sixteen.widened(w, narrow)
-        gx = backward(*wide, shape, stride, padding, dilation, groups, tf32=True)
-        return sixteen.narrowed(gx, narrow)
     stride, padding, dilation = pair(stride), pair(padding), pair(dilation)
-    if g.dtype != np.float32 or w.dtype != np.float32:
+    mode = sixteen.kind_of(kind, g, w) or ("tf32" if tf32 else "tf32x3")
+    if mode.startswith("tf32") and not g.dtype == w.dtype == np.float32:
         raise TypeError(f"conv2d_grad_input on the device is float32, not {g.dtype} and {w.dtype}")
     shape = tuple(int(n) for n in shape)
     out_size = check(shape, w, g.shape, stride, padding, dilation, groups)
     g, w = backend.contiguous(g), backend.contiguous(w)
     images, channels, outputs = shape[0], shape[1] // groups, int(w.shape[0]) // groups
     size, kernel = shape[2:], (int(w.shape[2]), int(w.shape[3]))
-    gx = backend.empty(shape, np.float32)
+    gx = backend.empty(shape, g.dtype)
     if not gx.size:
         return gx
     if not g.size or not w.size:
         gx[...] = 0
         return gx
+    if backend.aligned(g, w):
+        way = conv_products.way(shape, g.shape, kernel, stride, padding, groups, mode)
+        if way == "rows":
+            conv_products.correlate(backend, g, w, gx, padding, dilation, mode, True)
+            return gx
+        if way == "planes":
+            conv_products.planes_of_planes(backend, g, w, gx, True)
+            return gx
+    if not mode.startswith("tf32"):
+        wide = sixteen.widened(g, mode), sixteen.widened(w, mode)
+        gx = backward(*wide, shape, stride, padding, dilation, groups, tf32=True)
+        return sixteen.narrowed(gx, mode)
     direct = min(channels, outputs) < 8 and channels * outputs < 128 and groups > 1
     if not direct and backend.aligned(g, w):
         problems = classes(
             groups, channels, outputs, size, out_size, kernel, stride, padding, dilation
         )
-        mode = "tf32" if tf32 else "tf32x3"
         limit = backend.shared_limit
         if all(conv_tile.choose(p, images, mode, limit) for p, _ in problems):
             reached = sum(p.rows * p.columns for p, _ in problems)

@@ -25,7 +25,7 @@ import numpy as np
 
 from ..launch import Backend, Program, backend_of
 from ..source import Writer
-from . import _norms, conv_direct, sixteen
+from . import _norms, conv_direct, conv_products, sixteen
 from .conv2d_grad_input import check, pair
 from .conv_weight_tile import Layout, Problem, Tile, choose
 
@@ -341,12 +341,9 @@ def backward(
     Of float32; or of float16, or bfloat16 as uint16 words (``kind="bfloat16"``).
     """
     backend = backend_of(g)
-    narrow = sixteen.kind_of(kind, g, x)
-    if narrow is not None:
-        wide = sixteen.widened(g, narrow), sixteen.widened(x, narrow)
-        return backward(*wide, kernel, stride, padding, dilation, groups, tf32=True)
     stride, padding, dilation, kernel = pair(stride), pair(padding), pair(dilation), pair(kernel)
-    if g.dtype != np.float32 or x.dtype != np.float32:
+    mode = sixteen.kind_of(kind, g, x) or ("tf32" if tf32 else "tf32x3")
+    if mode.startswith("tf32") and not g.dtype == x.dtype == np.float32:
         raise TypeError(f"conv2d_grad_weight on the device is float32, not {g.dtype} and {x.dtype}")
     images, channels, height, width = (int(n) for n in x.shape)
     outputs = int(g.shape[1])
@@ -358,6 +355,16 @@ def backward(
         gw[...] = 0
         return gw
     g, x = backend.contiguous(g), backend.contiguous(x)
+    if backend.aligned(g, x):
+        way = conv_products.way(x.shape, g.shape, kernel, stride, padding, groups, mode)
+        if way == "rows":
+            conv_products.weight_gradient(backend, g, x, gw, padding, dilation, mode)
+            return gw
+        if way == "planes":
+            conv_products.weight_of_planes(backend, g, x, gw)
+            return gw
+    if not mode.startswith("tf32"):
+        g, x, mode = sixteen.widened(g, mode), sixteen.widened(x, mode), "tf32"
     channels, outputs = channels // groups, outputs // groups
     small = min(channels, outputs) < 8 and groups > 1
     if not small and backend.aligned(g, x):
@@ -374,7 +381,6 @@ def backward(
             padding,
             dilation,
         )
-        mode = "tf32" if tf32 else "tf32x3"
         tile = choose(p, mode, backend.shared_limit)
         if tile is not None:
             run_tile(backend, p, tile, mode, x, g, gw, images)
