@@ -258,7 +258,9 @@ def step_by_step(order: list[Deferred], outputs: list[Deferred]) -> None:
     this one: kernels are made of expressions that come again.)
     """
     values: dict[int, Any] = {}
-    with backend.quiet():
+    operands = (o for node in order for o in node.operands if type(o) is Deferred)
+    near = next((o.value for o in operands if o.value is not None), None)
+    with backend.quiet(), backend.where_it_lives(near):  # asked for under any current device
         for node in order:
             given = [
                 (o.value if o.value is not None else values[id(o)]) if type(o) is Deferred else o

@@ -6,6 +6,7 @@ mathematics.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 
 import npgrad
 from npgrad.errors import OperandMutated
-from npgrad.graph import deferred, questions
+from npgrad.graph import backend, deferred, questions
 from npgrad.graph.deferred import Deferred, lazily, settled
 from tests.samples import elementwise, piecewise
 from tests.samples.core import Sample
@@ -284,3 +285,30 @@ def test_nothing_is_put_off_without_an_evaluator() -> None:
 )
 def test_samples(fused: Interpreted, sample: Sample) -> None:
     recorded.check_sample(sample, to_device, to_host, DeviceArray)
+
+
+def test_an_expression_asked_for_later_is_computed_where_its_arrays_live(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The value is asked for after the function, when another device may be the current one."""
+    inside: list[Any] = []
+    seen: list[bool] = []
+
+    @contextlib.contextmanager
+    def where(value: Any) -> Any:
+        inside.append(value)
+        yield
+        inside.pop()
+
+    def apply(x: Any) -> Any:
+        seen.append(bool(inside) and inside[-1] is array)
+        return x * 2
+
+    with device(Interpreted(10**6)):  # no kernel is made: one call an operation
+        array = to_device(X)
+        started = deferred.put_off("input", None, (), array.shape, array.dtype, array)
+        later = deferred.put_off("twice", apply, (started,), array.shape, array.dtype)
+        monkeypatch.setattr(backend, "where_it_lives", where)
+        found = deferred.settled(later)
+    assert seen == [True]
+    np.testing.assert_array_equal(to_host(found), X * 2)
