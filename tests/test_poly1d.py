@@ -74,3 +74,14 @@ def test_entries_of_an_array_of_objects() -> None:
     x = np.array([0.5, 1.3])
     assert npgrad.grad(lambda x: (x[0] * halves)[0])(x).tolist() == [0.5, 0.0]
     assert npgrad.grad(lambda x: (x + halves)[1])(x).tolist() == [0.0, 1.0]
+
+
+def test_the_quotient_of_two_polynomials() -> None:
+    def parts(x):
+        return np.poly1d(np.array([1.0, x[0], 3.0])), np.poly1d(np.array([1.0, x[1]]))
+
+    x = np.array([0.7, 1.6])
+    gradient = npgrad.grad(lambda x: np.polydiv(*parts(x))[0](2.0))(x)
+    np.testing.assert_allclose(gradient, [1.0, -1.0])  # t + x0 - x1, and a remainder
+    with pytest.raises(npgrad.errors.GradientLost, match=r"np\.polydiv\(p, q\)"):
+        npgrad.grad(lambda x: (parts(x)[0] / parts(x)[1])[0](2.0))(x)
