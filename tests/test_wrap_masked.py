@@ -38,6 +38,42 @@ def written(x):
     return made.sum() + made[0] ** 2
 
 
+def masked_later(x):
+    m = np.ma.array(x.copy())
+    assert isinstance(m, np.ma.MaskedArray) and isinstance(m, np.ma.masked_array)
+    m[0] = np.ma.masked
+    m[1] = 5.0
+    return m.sum() + m.compressed()[1]
+
+
+def mask_items(x):
+    m = np.ma.array(x * 1)
+    m.mask = False
+    m.mask[0] = True
+    return m.sum() + m.count() * x[1]
+
+
+def standardised(x):
+    m = np.ma.array(x * x, mask=[0, 0, 1])
+    m -= m.mean()
+    m /= m.std()
+    return (m**3 * np.ma.array([1.0, 2.0, 3.0])).sum() + m[0]
+
+
+def buffer(x):
+    m = np.ma.zeros(3)
+    m[:] = x
+    m += x
+    m[2] = np.ma.masked
+    return m.sum()
+
+
+def by_comparison(x):
+    m = a(x * 1)
+    m[m > 5] = np.ma.masked
+    return m.sum()
+
+
 def into_plain(x):
     """An array without a mask takes all entries."""
     total = np.zeros(3)
@@ -82,6 +118,23 @@ FUNCTIONS = {
     "filled": lambda x: np.sum(np.ma.filled(a(x), 1.0) * x),
     "count": lambda x: a(x).count() * x[0] + np.ma.count_masked(a(x)) * x[1],
     "nothing hidden": lambda x: np.sum((SHOWN - x) ** 2) + np.dot(SHOWN, x) + np.dot(x, SHOWN),
+    "without a mask, then with": masked_later,
+    "a mask written by items": mask_items,
+    "standardised": standardised,
+    "a buffer of np.ma": buffer,
+    "by a comparison": by_comparison,
+    "divide outside of the domain": lambda x: np.ma.divide(x, np.array([1.0, 0.0, 2.0])).sum(),
+    "log outside of the domain": lambda x: np.ma.log(x - 1.5).sum(),
+    "ufunc outside of the domain": lambda x: np.log(np.ma.array(x - 2.5)).sum(),
+    "sqrt, arcsin": lambda x: (np.ma.sqrt(x - 1.5) + np.ma.arcsin(x - 1.5)).sum(),
+    "power that is no number": lambda x: (np.ma.array(x - 1.5) ** 0.5).sum(),
+    "np.ma.power": lambda x: np.ma.power(x - 2.5, 0.5).sum(),
+    "remainder by 0": lambda x: np.ma.remainder(x + 0.3, np.array([1.0, 0.0, 2.0])).sum(),
+    "a second mask": lambda x: np.ma.masked_where([0, 0, 1], a(x) * x).sum(),
+    "a mask on a mask": lambda x: np.ma.array(a(x), mask=[0, 1, 0]).sum() + np.ma.array(a(x)).sum(),
+    "the class": lambda x: np.ma.MaskedArray(x, [0, 1, 0]).sum() * np.ma.array(x).filled(0).sum(),
+    "of whole numbers": lambda x: np.ma.array([1, 2, 3], mask=[0, 1, 0]).sum() * x[0],
+    "products of one without gaps": lambda x: np.sum(np.dot(np.ones((2, 3)), np.ma.array(x))),
     "one masked, one plain": lambda x: np.ma.concatenate([a(x), x]).sum(),
     "mask by position": lambda x: np.ma.masked_array([x[0], x[1], x[2]], [0, 1, 0]).sum(),
     "mask by name": lambda x: np.ma.array(x, float, mask=[0, 1, 0]).sum(),

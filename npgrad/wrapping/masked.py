@@ -1,8 +1,8 @@
 """``numpy.ma`` in wrapped code: masked arrays with recorded values.
 
-A recorded array is one of which nothing is masked: a function that meets one, and nothing that
-hides entries, is NumPy's of the same name, where there is one. Where entries are hidden, the Python
-code of ``numpy.ma`` runs, on objects that stand for masked arrays (`subclasses`).
+``np.ma.array`` of a recorded array is an object that stands for a masked array (`subclasses`). A
+function that meets nothing that hides entries, and has no domain to hide some itself, is NumPy's of
+the same name, where there is one; else the Python code of ``numpy.ma`` runs on such objects.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ import numpy as np
 
 from npgrad.errors import NoDerivative
 from npgrad.graph.array import GradArray, plain, unwrap
+from npgrad.graph.modes import WRAPPED as ACTIVE
 from npgrad.graph.stacking import has_recorded
-from npgrad.wrapping.lists import vector
+from npgrad.wrapping.lists import constant, vector
 from npgrad.wrapping.makers import MAKERS
 from npgrad.wrapping.subclasses import (
     DIVISIONS,
@@ -25,11 +26,13 @@ from npgrad.wrapping.subclasses import (
     holds_elements,
     made,
     of_ndarray,
+    original_type,
     real,
     viewed,
 )
 
-_CONVERTERS = ("array", "asarray", "asanyarray", "masked_array")
+_CONVERTERS = ("array", "asarray", "asanyarray")
+_FRESH = ("zeros", "ones", "empty")
 _AS_THEY_ARE = ("getmask", "getmaskarray", "isMaskedArray", "isMA", "isarray", "is_masked")
 # Functions that mask entries of an argument, by its position, and change no value.
 _COMPARED = "equal not_equal greater greater_equal less less_equal inside outside invalid values"
@@ -37,23 +40,47 @@ _MASKING = {"masked_where": 1, **{f"masked_{name}": 0 for name in _COMPARED.spli
 
 
 def _met(function: Any, body: Any) -> Any:
+    """`function` of ``numpy.ma``; `body` in its place where nothing is hidden."""
+    ufunc = getattr(function, "f", None)  # of one that masks what lies outside of a domain
+    own = ufunc is not None or function in (np.ma.power, np.ma.median)
+
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         given = (*args, *kwargs.values())
-        if any(map(hides, given)):
-            if (ufunc := getattr(function, "f", None)) in DIVISIONS:
-                return _divided(ufunc, *args, **kwargs)
-            return function(*map(_masked, args), **{k: _masked(v) for k, v in kwargs.items()})
-        if not has_recorded(given) and not any(map(holds_elements, given)):
+        if not has_recorded(given) and not any(map(_holds, given)):
             return function(*args, **kwargs)
+        if own or any(map(hides, given)):
+            if ufunc in DIVISIONS and ufunc is not np.power:
+                return _divided(ufunc, *args, **kwargs)
+            if function is np.ma.power:
+                return _powered(*args, **kwargs)
+            return function(*map(_masked, args), **{k: _masked(v) for k, v in kwargs.items()})
         bare = [_bare(a) for a in args]
         return body(*bare, **{k: _bare(v) for k, v in kwargs.items()})
 
     return call
 
 
+def _making(function: Any, body: Any) -> Any:
+    """A function that gives its argument with a mask, or a buffer."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        given = (*args, *kwargs.values())
+        recorded = has_recorded(given) or any(map(_holds, given))
+        return body(*args, **kwargs) if recorded and ACTIVE.get() else function(*args, **kwargs)
+
+    return call
+
+
+def _holds(value: Any) -> bool:
+    """Whether an object that stands for a masked array is, or lies in, `value`."""
+    lists = type(value) in (list, tuple)
+    return any(map(_holds, value)) if lists else holds_elements(value)
+
+
 def _masked(value: Any) -> Any:
-    if type(value) in (list, tuple) and any(map(hides, value)):
+    if type(value) in (list, tuple) and any(map(_holds, value)):
         return type(value)(map(_masked, value))
     value = vector(value)
     return viewed(value, np.ma.MaskedArray) if type(value) is GradArray else value
@@ -61,6 +88,8 @@ def _masked(value: Any) -> Any:
 
 def _bare(value: Any) -> Any:
     """The elements of a masked array that hides nothing."""
+    if type(value) in (list, tuple) and _holds(value):
+        return type(value)(map(_bare, value))
     if not isinstance(value, np.ma.MaskedArray):
         return value
     return elements(value) if holds_elements(value) else value.data
@@ -71,21 +100,22 @@ _PARAMETERS = (("dtype", "copy", "order", "mask", "fill_value"), ("mask", "dtype
 
 
 def _converter(name: str) -> Any:
-    make = MAKERS["array" if name == "masked_array" else name]
-
-    def body(data: Any, *args: Any, copy: Any = False, **kwargs: Any) -> Any:
-        named = dict(zip(_PARAMETERS[name == "masked_array"], args, strict=False))
-        kwargs = {**kwargs, **named}
-        fill, dtype = kwargs.pop("fill_value", None), kwargs.pop("dtype", None)
-        mask, copy = kwargs.pop("mask", np.ma.nomask), kwargs.pop("copy", copy)
-        keywords = {"copy": True} if copy and name != "asarray" else {}
-        held = MAKERS["asarray"](data, dtype) if not keywords else make(data, dtype, **keywords)
-        if not np.any(mask) and fill is None:
-            return held
-        like = np.ma.array(plain(held), mask=mask, fill_value=fill, **kwargs)
+    def body(data: Any, *args: Any, **kwargs: Any) -> Any:
+        kwargs = {**kwargs, **dict(zip(_PARAMETERS[name == "masked_array"], args, strict=False))}
+        dtype, copy = kwargs.pop("dtype", None), kwargs.pop("copy", False)
+        data = vector(data)
+        held = elements(data) if holds_elements(data) else data
+        held = MAKERS["array" if copy else "asarray"](held, dtype)
+        if type(held) is not GradArray:  # of whole numbers
+            return np.ma.array(held, **kwargs)
+        like = np.ma.array(_real(data), **{k: _real(v) for k, v in kwargs.items()})
         return made(np.ma.MaskedArray, held, vars(like))
 
     return body
+
+
+def _real(value: Any) -> Any:
+    return real(value) if holds_elements(value) else unwrap(value)
 
 
 def _masking(name: str, place: int) -> Any:
@@ -94,14 +124,67 @@ def _masking(name: str, place: int) -> Any:
 
     def body(*args: Any, **kwargs: Any) -> Any:
         copy = kwargs.pop("copy", True)
-        bare = [plain(a) if type(a) is GradArray else a for a in map(vector, args)]
-        like = function(
-            *bare, **{k: plain(v) if type(v) is GradArray else v for k, v in kwargs.items()}
-        )
-        held = vector(args[place])
+        args = tuple(map(vector, args))
+        like = function(*map(_real, args), **{k: _real(v) for k, v in kwargs.items()})
+        held = _bare_of(args[place])
         return made(np.ma.MaskedArray, held.copy() if copy else held, vars(like))
 
     return body
+
+
+def _bare_of(value: Any) -> Any:
+    """The elements of `value`, whatever is hidden; recorded, if its mask is."""
+    if holds_elements(value):
+        return elements(value)
+    return value if type(value) is GradArray else constant(np.array(np.ma.getdata(value)))
+
+
+def _fresh(name: str) -> Any:
+    """``np.ma.zeros`` and its kin: a buffer without a mask, which records."""
+    function, make = getattr(np.ma, name), MAKERS[name]
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        held = make(*args, **kwargs) if ACTIVE.get() else None
+        if type(held) is not GradArray:
+            return function(*args, **kwargs)
+        return viewed(held, np.ma.MaskedArray)
+
+    return call
+
+
+class _MaskedKind(type):
+    """The class of what stands for ``np.ma.MaskedArray``: a class, of which there are instances."""
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        if cls is not Masked:  # somebody's subclass
+            return type.__call__(cls, *args, **kwargs)
+        return _MASKED_ARRAY(*args, **kwargs)
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        if cls is Masked:
+            return isinstance(instance, np.ma.MaskedArray)
+        return type.__instancecheck__(cls, instance)
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        inherits = type.__subclasscheck__
+        if cls is Masked:
+            return issubclass(original_type(subclass), np.ma.MaskedArray)
+        return inherits(cls, subclass)
+
+    def __eq__(cls, other: object) -> bool:
+        return cls is other or (cls is Masked and other is np.ma.MaskedArray)
+
+    def __hash__(cls) -> int:
+        return hash(np.ma.MaskedArray) if cls is Masked else type.__hash__(cls)
+
+
+class Masked(np.ma.MaskedArray, metaclass=_MaskedKind):
+    """``np.ma.MaskedArray``, which may be given recorded values."""
+
+
+Masked.__name__ = Masked.__qualname__ = "MaskedArray"
+_MASKED_ARRAY = _making(np.ma.MaskedArray, _converter("masked_array"))
 
 
 # ------------------------------------------------- what MaskedArray's methods, in Python, ask C for
@@ -146,6 +229,25 @@ def _view(self: Any, *args: Any, **kwargs: Any) -> Any:
     return of_ndarray(self, "view")(*args, **kwargs)
 
 
+def _powered(a: Any, b: Any, third: Any = None) -> Any:
+    """``np.ma.power``: masked where one operand is, or where the power is no number."""
+    if third is not None:
+        raise np.ma.MaskError("3-argument power not supported.")
+    base, exponent = (elements(v) if holds_elements(v) else np.ma.getdata(v) for v in (a, b))
+    mask = np.ma.getmaskarray(a) | np.ma.getmaskarray(b)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mask = mask | ~np.isfinite(np.power(unwrap(base), unwrap(exponent)))
+    result = np.power(np.where(mask, 1, base), exponent)
+    return _of_mask(np.where(mask, base, result), mask)
+
+
+def _written(self: Any, ufunc: Any, other: Any) -> Any:
+    result = _divided(ufunc, self, other)
+    elements(self)[...] = elements(result)
+    self._mask = result._mask
+    return self
+
+
 def _flat(self: Any, order: Any = "C") -> Any:
     return _of_mask(elements(self).ravel(order), np.ravel(self._mask, order))
 
@@ -163,6 +265,7 @@ def _compared(name: str) -> Any:
 _COMPARISONS = ("__lt__", "__le__", "__gt__", "__ge__", "__eq__", "__ne__", "any", "all")
 OF_MASKED.update({name: _compared(name) for name in _COMPARISONS}, ravel=_flat, flatten=_flat)
 DIVISIONS.update(dict.fromkeys((np.true_divide, np.floor_divide, np.remainder, np.fmod), _divided))
+DIVISIONS[np.power] = _powered
 OF_MASKED.update(
     {
         "_data": property(elements),
@@ -175,6 +278,10 @@ OF_MASKED.update(
         "compressed": lambda self: elements(self).reshape(-1)[~np.ravel(self._mask)],
         "var": _var,
         "std": _std,
+        "__pow__": _powered,
+        "__rpow__": lambda self, other: _powered(other, self),
+        "__itruediv__": lambda self, other: _written(self, np.true_divide, other),
+        "__ifloordiv__": lambda self, other: _written(self, np.floor_divide, other),
         "__truediv__": lambda self, other: _divided(np.true_divide, self, other),
         "__rtruediv__": lambda self, other: _divided(np.true_divide, other, self),
         "__floordiv__": lambda self, other: _divided(np.floor_divide, self, other),
@@ -191,12 +298,16 @@ def masked_names() -> dict[str, Any]:
     """What stands for the functions of ``numpy.ma``, by name."""
     names: dict[str, Any] = {}
     for name, function in vars(np.ma).items():
-        if name in _CONVERTERS:
-            names[name] = _met(function, _converter(name))
+        if name in ("masked_array", "MaskedArray"):
+            names[name] = Masked
+        elif name in _CONVERTERS:
+            names[name] = _making(function, _converter(name))
+        elif name in _FRESH:
+            names[name] = _fresh(name)
         elif name == "getdata":
             names[name] = _met(function, _data)
         elif name in _MASKING:
-            names[name] = _met(function, _masking(name, _MASKING[name]))
+            names[name] = _making(function, _masking(name, _MASKING[name]))
         elif name not in _AS_THEY_ARE and callable(function) and not isinstance(function, type):
             body = getattr(np, name, None)
             if callable(body) and not isinstance(body, type):

@@ -272,14 +272,20 @@ def through(call: Any, args: Any, kwargs: dict[str, Any]) -> Any:
 
 def _of_masked(call: Any, args: Any) -> Any:
     """The function of ``numpy.ma`` to call, if one of `args` hides entries."""
-    if not any(map(hides, args)):
+    masked = any(isinstance(a, np.ma.MaskedArray) for a in args)
+    hidden = any(map(hides, args))
+    if not masked and not hidden:
         return None
     function = call.__self__ if getattr(call, "__name__", "") == "__call__" else call
+    if not hidden and not isinstance(function, np.ufunc):
+        return None
+    if function is np.power:
+        return DIVISIONS[function]
     if function in DIVISIONS:
         return functools.partial(DIVISIONS[function], function)
     name = getattr(function, "__name__", "")
     found = getattr(np.ma, name, None) if isinstance(function, np.ufunc) else _METHODS.get(name)
-    if found is None:
+    if found is None and hidden:
         raise NoDerivative(
             f"npgrad: {_name(call)} of a masked array that hides entries; "
             "x.filled(0), x.compressed() and the functions of np.ma record"
