@@ -11,10 +11,11 @@ import pytest
 import npgrad
 from npgrad.errors import NoDerivative
 from tests.wrapped import subclasses as classes
+from tests.wrapped import unbound
 
 X = np.array([1.0, 2.0, 3.5])
 FUNCTIONS = [classes.points, classes.methods, classes.far, classes.quaternion, classes.filled]
-FUNCTIONS.append(classes.asking)
+FUNCTIONS += [classes.asking, unbound.unbound]
 
 
 def differences(f, x, step=1e-5):

@@ -23,7 +23,7 @@ from npgrad.graph import backend, doors
 from npgrad.graph.array import GradArray, storage, unwrap
 from npgrad.graph.modes import WRAPPED
 from npgrad.wrapping.lists import constant, vector
-from npgrad.wrapping.subclasses import holds_elements, new, original_type
+from npgrad.wrapping.subclasses import holds_elements, new, original_type, unbound
 
 
 class _Meta(type):
@@ -149,6 +149,10 @@ def _numpy_type(kind: Any) -> Any:
 class _NDArray(np.ndarray, metaclass=_Meta):
     original = np.ndarray
     __new__ = staticmethod(new)  # type: ignore[assignment]
+
+
+for _name, _function in unbound().items():
+    setattr(_NDArray, _name, _function)
 
 
 def _hasattr(obj: Any, name: str, /) -> bool:

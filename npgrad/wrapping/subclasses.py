@@ -375,6 +375,38 @@ def _is_subclass(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(original_type(kind), np.ndarray)
 
 
+_SPECIAL = """
+    add radd iadd sub rsub isub mul rmul imul truediv rtruediv itruediv floordiv rfloordiv mod rmod
+    pow rpow ipow matmul rmatmul neg pos abs getitem setitem len iter contains
+    lt le gt ge eq ne
+"""
+
+
+def unbound() -> dict[str, Any]:
+    """``np.ndarray.__mul__(self, other)`` and its kin, for what stands for ndarray."""
+    names = [f"__{name}__" for name in _SPECIAL.split()]
+    names += [
+        n for n in dir(np.ndarray) if not n.startswith("_") and callable(getattr(np.ndarray, n))
+    ]
+    return {name: _unbound(name) for name in names}
+
+
+def _unbound(name: str) -> Any:
+    original = getattr(np.ndarray, name)
+
+    @functools.wraps(original)
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if type(self) is GradArray:
+            return getattr(GradArray, name)(self, *args, **kwargs)
+        if not holds_elements(self):
+            return original(self, *args, **kwargs)
+        if name.startswith("__"):
+            return getattr(Elements, name)(self, *args, **kwargs)
+        return of_ndarray(self, name)(*args, **kwargs)
+
+    return call
+
+
 # --------------------------------------------------------------------------------- made in a class
 def new(subtype: type, shape: Any, dtype: Any = float, buffer: Any = None, *args: Any) -> Any:
     """``np.ndarray.__new__``, of which ``__new__`` of a subclass makes its instance."""
