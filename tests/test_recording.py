@@ -277,3 +277,16 @@ def test_a_failing_derivative_says_where_it_was_recorded() -> None:
     with pytest.raises(ShapeMismatch) as caught:
         y.backward(np.ones(7))
     assert "test_recording.py" in str(caught.value)
+
+
+def test_debug_names_where_a_sweep_makes_a_nan():
+    """An infinite derivative meets a factor of zero; a masked branch makes none."""
+    distances = lambda x: np.sum(((x[:, None] - x) ** 2) ** 0.5)
+    masked = lambda x: np.sum(np.where(x > 0, np.sqrt(x), 0.0))
+    with npgrad.debug(), np.errstate(all="ignore"):
+        with pytest.raises(FloatingPointError, match=r"np\.subtract.*test_recording\.py:"):
+            npgrad.grad(distances)(np.array([0.3, 0.9]))
+        np.testing.assert_array_equal(npgrad.grad(masked)(np.array([0.0, 4.0])), [0.0, 0.25])
+        np.testing.assert_array_equal(
+            npgrad.hessian(lambda x: np.sum(x**3))(np.array([0.0, 4.0])), np.diag([0.0, 24.0])
+        )

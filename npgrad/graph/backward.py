@@ -16,10 +16,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import backend, blocks, certain, gathered, ownership
+from . import backend, blocks, certain, gathered, modes, ownership
 from .conform import conform
 from .cotangents import Cotangents, owns, plain_of
 from .deferred import Deferred, evaluator, lazily, settle, settled
+from .listeners import check_cotangent
 from .memory import keep_freed
 from .node import Leaf, Node, say_where
 from .op import Op, verify
@@ -51,11 +52,15 @@ class Backward(Cotangents):
     result: Any = None  # what the sweep begins at: the scalar whose gradient this is
     certain: bool | None = None  # whether no zero can meet an infinity; None: not asked yet
     order: list[Node]
+    checked = False  # under `npgrad.debug`: the first NaN raises
     current: Node | None = None  # the operation of a block that is being swept
 
     def run(self, order: list[Node], seeds: list[tuple[Node, Any]], retain: bool) -> None:
         """Sweep; afterwards `leaves` holds the cotangents of the leaves met."""
         self.like = plain_of(seeds[0][1])
+        mode = modes.MODE.get()
+        if mode is not None and mode.checked:
+            self.checked = self.careful = True
         if self.batch:
             self.count = backend.describe(self.like)[0][0]
         for node, g in seeds:
@@ -124,6 +129,8 @@ class Backward(Cotangents):
                 kept = node.kept
                 if kept is None:
                     raise freed(node)
+                if self.checked:
+                    check_cotangent(node, g)
                 if simple and (node.dtype is FLOAT or is_real(node)):
                     if g.size < TINY or op is GETITEM:
                         if op.pull is not None and op.pull(node, g, kept, self):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from . import backend, modes
-from .node import Node
+from .array import unwrap
+from .node import Leaf, Node, recorded_at
 from .refusals import at, user_frame
 
 _MODE = modes.MODE.get
@@ -29,4 +30,19 @@ def check_value(node: Node, value: Any) -> None:
             raise FloatingPointError(
                 f"npgrad: the result of {node.op.name} holds a NaN, the first of this recording."
                 f" Recorded at {at(user_frame())}."
+            )
+
+
+def check_cotangent(node: Node, g: Any) -> None:
+    """Under `npgrad.debug`: stop a sweep at the first NaN."""
+    for part in g if isinstance(g, (tuple, list)) else (g,):
+        value = unwrap(part)
+        if value is None or not backend.is_inexact(backend.describe(value)[1]):
+            continue
+        if bool(backend.has_nan(value)):
+            name = "an argument" if type(node.op) is Leaf else f"the result of {node.op.name}"
+            raise FloatingPointError(
+                f"npgrad: the cotangent of {name} holds a NaN, the first of this sweep."
+                f"{recorded_at(node)} What is computed of it has an infinite derivative that meets "
+                "a factor of zero, as sqrt(x ** 2) has at 0."
             )

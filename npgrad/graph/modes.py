@@ -111,7 +111,8 @@ class debug(_Switch):  # noqa: N801 -- a public name, as a function
     OperandMutated
         At backward, when any kept array changed after it was recorded.
     FloatingPointError
-        At the operation whose result is the first to hold a NaN that its inputs did not hold.
+        At the operation whose result is the first to hold a NaN that its inputs did not hold, or
+        whose cotangent is the first of a reverse sweep to hold one.
 
     Examples
     --------
