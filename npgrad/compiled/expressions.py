@@ -40,7 +40,7 @@ class Expressions(abc.ABC):
         """The directions along which an expression moves."""
         if isinstance(node, ast.Name):
             return self.active.get(node.id, frozenset())
-        if isinstance(node, (ast.Compare, ast.BoolOp)):
+        if isinstance(node, ast.Compare):
             return frozenset()
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.Not, ast.Invert)):
             return frozenset()
@@ -93,6 +93,8 @@ class Expressions(abc.ABC):
             return self.binary(node)
         if isinstance(node, ast.IfExp):
             return self.choice(node)
+        if isinstance(node, ast.BoolOp):
+            return self.either(node)
         if isinstance(node, ast.Tuple):
             return self.group(node.elts)
         if isinstance(node, ast.Subscript) and not self.moves(node.slice):
@@ -129,6 +131,22 @@ class Expressions(abc.ABC):
             for name, d in zip(names[1:], moving, strict=True):
                 self.emit(f"{name} = {tangents.get(d, zero_of(branch))}")
             self.depth -= 1
+        return names[0], dict(zip(moving, names[1:], strict=True))
+
+    def either(self, node: ast.BoolOp) -> Moving:
+        """``a and b`` is b where a is true, else a; ``a or b`` is a where a is true, else b."""
+        moving = sorted(self.moves(node))
+        names = [f"t{next(self.temporaries)}_{self.mark}" for _ in range(len(moving) + 1)]
+        depth = self.depth
+        for place, operand in enumerate(node.values):
+            if place:
+                self.emit(f"if {'' if isinstance(node.op, ast.And) else 'not '}{names[0]}:")
+                self.depth += 1
+            text, tangents = self.expression(operand)
+            self.emit(f"{names[0]} = {text}")
+            for name, d in zip(names[1:], moving, strict=True):
+                self.emit(f"{name} = {tangents.get(d, zero_of(operand))}")
+        self.depth = depth
         return names[0], dict(zip(moving, names[1:], strict=True))
 
     def binary(self, node: ast.BinOp) -> Moving:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from npgrad.compiled.frozen import names_of, source_of
+from npgrad.compiled.overloads import overloaded
 from npgrad.graph.modes import WRAPPED
 from npgrad.wrapping.builtin_names import shadows_for
 from npgrad.wrapping.mathematics import QUIET
@@ -32,6 +33,7 @@ def _recording(value: Any) -> Any:
     if is_dispatcher(value):
         return python_of(value)
     new = QUIET.get(id(value))
+    new = overloaded(value, python_of) if new is None else new
     new = replacement(value) if new is None else new
     return value if new is None else new
 
