@@ -66,6 +66,15 @@ def stores(frame: FrameType | None) -> bool:
     return frame is not None and dis.opname[frame.f_code.co_code[frame.f_lasti]] == "STORE_SUBSCR"
 
 
+def divides_polynomials(frame: FrameType | None) -> bool:
+    """Whether ``p / q`` of two np.poly1d asks, which turns them into plain arrays."""
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in OWN:
+        if frame.f_code.co_name == "polydiv":
+            return True
+        frame = frame.f_back
+    return False
+
+
 def remedy(asked: str) -> str | None:
     """What to write in place of the call in `asked`; None if nothing better is known."""
     for word, instead in _UNASKED.items():
@@ -193,6 +202,8 @@ def _message(node: Node | None, what: str, frame: FrameType) -> str:
         return f"npgrad: {called} takes plain numbers, which {begin} Instead: {instead}."
     asked = asking()
     known = _PLAIN if stores(frame) else remedy(asked)
+    if divides_polynomials(frame):
+        known = "np.polydiv(p, q) in wrapped code, for p / q of two np.poly1d"
     instead = known or _not_covered() or _left_alone() or GENERAL
     return (
         f"npgrad: {what} {begin}{asked} Instead: {instead}; npgrad.value(x) to cut the gradient "
