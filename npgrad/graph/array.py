@@ -348,7 +348,7 @@ def leaf(array: Any, public: bool = False, origin: Node | None = None) -> GradAr
 def fresh_leaf(array: Any, given: Any) -> GradArray:
     """`leaf` for an array of NumPy's that is a transform's copy of `given`, written out."""
     op = _new(Leaf)
-    op.given, op.own, op.open, op.public = given, False, True, False
+    op.given, op.held, op.own, op.open, op.public = given, array, False, True, False
     node = _new(Node)
     node.id = next_id()
     node.op, node.parents, node.kept = op, (), ()

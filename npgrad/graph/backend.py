@@ -29,6 +29,7 @@ SINGLE, HALF = np.dtype(np.float32), np.dtype(np.float16)
 
 # Types that may stand beside a recorded array as they are. Everything else takes the slow door.
 NUMBERS = frozenset({float, int, complex, bool})
+BOOL = np.bool_
 GENERIC = frozenset(
     {
         np.float16, np.float32, np.float64, np.longdouble, np.complex64, np.complex128,

@@ -51,13 +51,14 @@ class Node:
 class Leaf:
     """The pseudo-operation of a leaf: it has no rule, and remembers whose leaf it is."""
 
-    __slots__ = ("given", "handle", "open", "own", "public")
+    __slots__ = ("given", "handle", "held", "open", "own", "public")
     name = "leaf"
     quick = pull = None
     masks = by_entry = False
 
     def __init__(self, public: bool) -> None:
         self.given: Any = None  # the caller's array, of which the leaf holds a copy
+        self.held: Any = None  # what it is known by afterwards: its copy, or a digest; see `stale`
         self.handle: ref[Any] | None = None  # weak: a store looks leaves up, nodes do not own them
         self.own = public  # asked for with a store: npgrad.array's and Tape.leaf's
         self.open = not public  # the function that a transform passed it to is still running

@@ -20,7 +20,7 @@ from .protocols import PYTHON, array_function, array_ufunc, content, operand
 from .record import call, compiled, decided, elementwise, product
 from .regions import augmented, getitem, setitem
 from .results import strip
-from .stale import found_equal
+from .stale import entry_equal, found_equal
 from .written_out import plainly, written
 
 _MODE = modes.MODE.get
@@ -222,6 +222,8 @@ def _make_compare(python: Callable[[Any, Any], Any]) -> Method:
     def method(self: GradArray, other: Any) -> Any:
         return python(current(self)[0], strip(other))
 
+    said = python is operator.eq
+
     def equality(self: GradArray, other: Any) -> Any:
         value = current(self)[0]
         result = python(value, strip(other))
@@ -230,6 +232,8 @@ def _make_compare(python: Callable[[Any, Any], Any]) -> Method:
             equal = result if python is operator.eq else ~result
             if equal.size > 1 and equal.all():
                 found_equal(self, other, "x == y")
+        elif kind in PLAIN and type(result) is backend.BOOL and bool(result) is said:
+            entry_equal(self, other)
         return result
 
     return equality if python in (operator.eq, operator.ne) else method

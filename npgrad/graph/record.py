@@ -23,7 +23,7 @@ from .node import Node
 from .op import Elementwise, Op
 from .refusals import at, no_rule, refuse_times
 from .results import assign, strip, wrapped
-from .stale import found_equal
+from .stale import entry_equal, found_equal, says
 from .views import link, region
 
 _MODE = modes.MODE.get
@@ -350,10 +350,12 @@ def call(rule: table.Rule, args: tuple[Any, ...], kwargs: dict[str, Any], frame:
     nodes: list[Node] = []
     plain = [strip(a, nodes) for a in args]
     result = rule.fun(*plain, **{k: strip(v, nodes) for k, v in kwargs.items()})
-    if rule.verdict and result:
+    if rule.verdict is not None and says(result, rule.verdict):
         pair = [v for v in (*args, *kwargs.values()) if hasattr(v, "dtype")]
         if len(pair) == 2:
             found_equal(pair[0], pair[1], rule.name)
+    elif type(result) is backend.BOOL and bool(result) is rule.verdict and len(args) == 2:
+        entry_equal(*args)
     if kind == "flat":
         mode = _MODE()
         recording = mode is None or mode.recording

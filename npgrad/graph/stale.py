@@ -1,8 +1,9 @@
-"""Cached results: a recorded input that equals one kept from outside of its recording.
+"""Cached results, handed out again in a later recording, whose gradient would be zero in silence.
 
 A program that keeps its last input and result, and hands the result out again while the input is
-the same, computes nothing the second time: the result is a constant, and its gradient would be zero
-in silence. What can be seen of it is the question whether the inputs are equal, answered yes.
+the same, computes nothing the second time: the result is a constant. Two things can be seen of it.
+The question whether the inputs are equal, answered yes (`found_equal`). And, however it was asked,
+a value that an earlier recording left behind at the same arguments (`refuse_kept`).
 """
 
 from __future__ import annotations
@@ -10,16 +11,32 @@ from __future__ import annotations
 import inspect
 import os
 import sys
+from collections.abc import Sequence
 from types import FrameType
 from typing import Any
 
 from ..errors import GradientLost
-from . import backend
+from . import backend, fingerprints
 from .array import GradArray, current
-from .node import Leaf, Node, alive, recorded_at
+from .node import Leaf, Node, alive, position, recorded_at
+from .regions import GETITEM, Write
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+GENERIC = backend.GENERIC
+MANY = 64  # arguments whose entries were found equal that are remembered
+_FOUND = (
+    "npgrad: {} found a recorded array equal to one from outside of this recording, as a program "
+    "asks that keeps its last input and result: the kept result would have no gradient.{} Instead: "
+    "clear what is kept before a gradient is taken; compare npgrad.value(x) where nothing is kept."
+)
 RUNS = os.path.join(PACKAGE, "transforms", "run.py")  # where a transform calls its function
+
+
+def says(result: Any, verdict: bool) -> bool:
+    """Whether a comparison answered `verdict`: as one truth value, or for each of some entries."""
+    if type(result) is not backend.NDARRAY:
+        return result is verdict
+    return result.size > 1 and bool((result if verdict else ~result).all())
 
 
 def found_equal(x: Any, other: Any, name: str) -> None:
@@ -29,12 +46,100 @@ def found_equal(x: Any, other: Any, name: str) -> None:
             value, node = current(live)
             if node is None or not _same(value, kept) or not _passed(node) or _argument(kept):
                 continue
-            raise GradientLost(
-                f"npgrad: {name} found a recorded array equal to one from outside of this "
-                "recording, as a program asks that keeps its last input and result: the kept "
-                f"result would have no gradient.{recorded_at(node)} Instead: clear what is kept "
-                "before a gradient is taken; compare npgrad.value(x) where no result is kept."
-            )
+            raise GradientLost(_FOUND.format(name, recorded_at(node)))
+
+
+_equal_entries: dict[
+    int, set[tuple[int, ...]]
+] = {}  # id of an argument's leaf -> where it was found equal
+
+
+def entry_equal(one: Any, other: Any) -> None:
+    """Note that a recorded number equals a plain one; refuse it once all of an argument do.
+
+    So a program asks that compares its last input entry by entry, or as lists.
+    """
+    for live, plain in ((one, other), (other, one)):
+        kind = type(plain)  # NumPy makes an array of no axes of its own number, on the left
+        number = kind is float or kind in GENERIC or (kind is backend.NDARRAY and not plain.ndim)
+        if type(live) is not GradArray or not number:
+            continue
+        node = current(live)[1]
+        if node is None or node.op is not GETITEM or node.kept is None:
+            continue
+        (source,) = node.parents
+        if source is None or type(source.op) is not Leaf or not source.op.open:
+            continue
+        held = source.op.held
+        if type(held) is not backend.NDARRAY or held.size < 2:
+            continue
+        if source.id not in _equal_entries and len(_equal_entries) > MANY:
+            _equal_entries.clear()
+        found = _equal_entries.setdefault(source.id, set())
+        index = node.kept[0] if type(node.kept[0]) is tuple else node.kept
+        if all(type(place) is int for place in index):
+            found.add(tuple(i % n for i, n in zip(index, held.shape, strict=True)))
+        several = len(found) == held.size and bool((held != held.flat[0]).any())
+        if several and not _argument(held, alike=True):
+            raise GradientLost(_FOUND.format("x[i] == number, for each i,", recorded_at(node)))
+
+
+def refuse_kept(order: Sequence[Node], floor: int, leaves: Sequence[Node]) -> None:
+    """Refuse a recording that uses what an earlier one left, if both were of the same arguments.
+
+    `order` has what the output depends on, `leaves` the arguments. A state that goes on has others.
+    The old contents of a buffer that is written again count for nothing: most often all of them go.
+    """
+    for node in order:
+        if node.id <= floor:  # the output itself
+            used: Sequence[Node | None] = (node,)
+        elif type(node.op) is Leaf:
+            continue
+        else:
+            used = node.parents[1:] if isinstance(node.op, Write) else node.parents
+        for kept in used:
+            if kept is not None and kept.id <= floor and _left_by_equal(kept, leaves):
+                where, here = position(kept), "" if node is kept else position(node)
+                raise GradientLost(
+                    "npgrad: the function used a value that an earlier gradient at the same "
+                    f"arguments left behind{f', recorded at {where}' if where else ''}"
+                    f"{f' and used at {here}' if here else ''}: a cached result, it seems, which "
+                    "is a constant now and would have no gradient. Instead: clear what is kept "
+                    "before a gradient is taken; where it is a state that goes on, "
+                    "npgrad.stop_gradient(state) or state = npgrad.value(state)."
+                )
+
+
+def _left_by_equal(kept: Node, leaves: Sequence[Node]) -> bool:
+    """Whether a finished recording made `kept` of arguments equal to those that `leaves` hold."""
+    stack, seen, equal = [kept], {kept}, False
+    while stack:
+        node = stack.pop()
+        if type(node.op) is Leaf:
+            held = node.op.held
+            if node.op.open or node.op.own:
+                return False  # alive
+            if held is not None:
+                equal = any(_equal(held, leaf.op.held) for leaf in leaves)
+                if not equal:
+                    return False
+        elif node.kept is None:
+            return False  # it was freed: where it led to is not known
+        for parent in node.parents:
+            if parent is not None and parent not in seen:
+                seen.add(parent)
+                stack.append(parent)
+    return equal
+
+
+def _equal(held: Any, other: Any) -> bool:
+    """Whether two copies, numbers or digests of arguments are the same."""
+    if type(held) is backend.NDARRAY and type(other) is backend.NDARRAY:
+        same = held.shape == other.shape and held.dtype == other.dtype
+        return same and fingerprints.same(held, other)
+    if backend.on_device(held) or backend.on_device(other):
+        return False  # an answer would wait for the device
+    return type(held) is type(other) and bool(held == other)
 
 
 def _passed(node: Node) -> bool:
@@ -54,8 +159,11 @@ def _passed(node: Node) -> bool:
     return False
 
 
-def _argument(kept: Any) -> bool:
-    """Whether `kept` is an argument of the function that a transform called, and so no cache."""
+def _argument(kept: Any, alike: bool = False) -> bool:
+    """Whether `kept` (or an array like it) was given to the function that a transform called.
+
+    Then it is no cache.
+    """
     frame: FrameType | None = sys._getframe(2)
     called = None
     while frame is not None and frame.f_code.co_filename != RUNS:
@@ -68,7 +176,11 @@ def _argument(kept: Any) -> bool:
     flags = inspect.CO_VARARGS, inspect.CO_VARKEYWORDS
     count = code.co_argcount + code.co_kwonlyargcount
     count += sum(bool(code.co_flags & flag) for flag in flags)
-    return any(called.f_locals.get(name) is kept for name in code.co_varnames[:count])
+    given = [called.f_locals.get(name) for name in code.co_varnames[:count]]
+    return any(
+        one is kept or (alike and type(one) is backend.NDARRAY and _equal(one, kept))
+        for one in given
+    )
 
 
 def _outside(value: Any) -> bool:

@@ -62,7 +62,7 @@ declare(
     """all any isin in1d allclose isclose array_equal array_equiv iscomplex isreal isneginf isposinf
     iscomplexobj isrealobj""",
 )
-for verdict in (np.allclose, np.array_equal, np.array_equiv):
+for verdict in (np.allclose, np.array_equal, np.array_equiv, np.isclose):
     decision = lookup(verdict)
     assert decision is not None
     decision.verdict = True

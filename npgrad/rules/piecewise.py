@@ -30,7 +30,7 @@ from npgrad.implementations import one_pass
 from npgrad.primitives import primitive
 from npgrad.rules.elementwise import any_of, zero
 from npgrad.rules.indexing import in_order
-from npgrad.table import composed, constant, elementwise, flat, linear, reverse
+from npgrad.table import composed, constant, elementwise, flat, linear, lookup, reverse
 
 # ------------------------------------------------------------------------------- choosing by masks
 # An unsigned integer of the same width: a float times True, False as bits is exact, inf included.
@@ -484,6 +484,10 @@ flat(np.spacing, "the spacing of floats is constant between two powers of two")
 
 for name in ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"):
     constant(getattr(np, name), "a comparison is true or false")
+for name, verdict in (("equal", True), ("not_equal", False)):
+    decision = lookup(getattr(np, name))
+    assert decision is not None
+    decision.verdict = verdict
 for name in ("logical_and", "logical_or", "logical_xor", "logical_not"):
     constant(getattr(np, name), "truth values have no derivative")
 for name in ("isfinite", "isinf", "isnan", "signbit"):

@@ -83,7 +83,7 @@ class Rule:
         self.both: Function | None = None  # see `elementwise`
         self.run: Function | None = None  # see `computed_by`
         self.recorded: dict[str, Function] = {}  # see `with_recorded`
-        self.verdict = False  # its True says that two arrays are equal
+        self.verdict: bool | None = None  # the answer that says that two arrays are equal
         self.pair: Rule | None = None  # see `of_two`
         self.pointwise = False  # of one array elementwise, though no ufunc: see `pointwise`
         self.by_rows = False  # a matrix x1 gets its cotangent row by row of g

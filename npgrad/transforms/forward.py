@@ -9,7 +9,7 @@ from ..errors import DTypeMismatch, ShapeMismatch
 from ..graph import backend, placing
 from ..graph.array import GradArray, current, unwrap
 from ..graph.forward import Forward
-from ..graph.node import Node, outside
+from ..graph.node import Node
 from ..graph.order import collect, depending
 from .grad import Held, prepare
 from .outputs import output_parts
@@ -54,7 +54,7 @@ def linearize(f: Function, *args: Any, has_aux: bool = False) -> tuple[Any, ...]
     nodes = [current(out)[1] if type(out) is GradArray else None for out in outputs]
     order, older = collect([node for node in nodes if node is not None], run.floor)
     roots = {node.id for argument in run.arguments for node in argument.nodes}
-    recorded = outside(order, older)
+    recorded = run.outside(order, older)
     if older:
         active = depending(order, roots)
         order = [node for node in order if node.id in active]

@@ -12,7 +12,7 @@ from typing import Any
 from ..errors import DTypeMismatch, NotDifferentiable, ShapeMismatch
 from ..graph import backend
 from ..graph.array import GradArray, current, unwrap
-from ..graph.node import Node, outside, recorded_at
+from ..graph.node import Node, recorded_at
 from ..graph.order import collect
 from ..graph.store import cotangent_for
 from .claims import (
@@ -297,7 +297,7 @@ def pulled(
     nodes = [current(out)[1] if type(out) is GradArray else None for out in outputs]
     if not recorded:
         order, older = collect([node for node in nodes if node is not None], run.floor)
-        recorded = outside(order, older)
+        recorded = run.outside(order, older)
 
     def pull(*cotangents: Any) -> tuple[Any, ...]:
         if len(cotangents) != 1:

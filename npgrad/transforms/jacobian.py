@@ -15,7 +15,7 @@ import numpy as np
 from ..errors import NotDifferentiable
 from ..graph import backend
 from ..graph.array import GradArray, current
-from ..graph.node import Node, outside, recorded_at
+from ..graph.node import Node, recorded_at
 from ..graph.order import collect, depending
 from .forward import sweep
 from .grad import Derived, grad
@@ -73,7 +73,7 @@ class _Linear:
             self.nodes.append(node)
         known = [node for node in self.nodes if node is not None]
         self.order, self.older = collect(known, self.run.floor)
-        self.recorded = outside(self.order, self.older) or any(
+        self.recorded = self.run.outside(self.order, self.older) or any(
             a.recorded for a in self.run.arguments
         )
         self.inputs = [node for argument in self.run.arguments for node in argument.nodes]

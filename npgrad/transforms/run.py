@@ -16,6 +16,7 @@ from ..graph.doors import REFUSED, caught_since
 from ..graph.modes import MODE, change
 from ..graph.node import Node, next_id, outside
 from ..graph.order import collect, depending
+from ..graph.stale import refuse_kept
 from .trees import Argument, device_of
 from .values import settled, value
 
@@ -132,8 +133,8 @@ class Run:
         for _, g in seeds:
             record = record or type(g) is GradArray
         active = None
-        if older:
-            record = outside(order, older) or record
+        if older or (order and order[0].id <= self.floor):
+            record = self.outside(order, older) or record
             roots = {node.id for argument in self.arguments for node in argument.nodes}
             active = depending(order, roots)
             order = [node for node in order if node.id in active]
@@ -152,6 +153,16 @@ class Run:
         for argument in self.arguments:
             connected = connected or argument.recorded
         return [argument.collect(leaves, connected) for argument in self.arguments], connected
+
+    def outside(self, order: list[Node], older: list[Node]) -> bool:
+        """Whether the output depends on a recording that is still alive; see `node.outside`.
+
+        GradientLost if it depends on what an earlier one left at the same arguments.
+        """
+        if older or (order and order[0].id <= self.floor):
+            leaves = [node for argument in self.arguments for node in argument.nodes]
+            refuse_kept(order, self.floor, leaves)
+        return outside(order, older)
 
 
 def _pair(out: Any) -> tuple[Any, Any]:

@@ -215,7 +215,7 @@ class Argument:
             self.value = handle = fresh_leaf(backend.snapshot(value) if copied else value, value)
             self.watched = [(name, handle, value, copied)]
             if not copied:
-                self._guard(value, name)
+                handle._node.op.held = self._guard(value, name)  # type: ignore[union-attr]
             self.rebuild, self.likes, self.nodes = only, ALIKE, [handle._node]  # type: ignore[list-item]
             return
         if is_single(value):
@@ -230,7 +230,7 @@ class Argument:
             except NotDifferentiable:
                 differentiable(part, place(value, name, spots(value)[i]))  # says which leaf
                 raise
-            origin, copied = None, False
+            origin, copied, held = None, False, None
             if type(part) is GradArray:
                 outer = leaf_node(part)
                 given = None if outer is None else outer.op.given
@@ -238,26 +238,31 @@ class Argument:
                 self.recorded = True
             elif later or getattr(part, "nbytes", 0) <= _copied_bytes(part):
                 part, copied = backend.snapshot_any(part), True
+                held = part
             else:
-                self._guard(part, name)
+                held = self._guard(part, name)
             self.likes.append(part if backend.on_device(part) else 0.0)
             handle = leaf(part, False, origin)
             handle._node.op.given = given  # type: ignore[union-attr]
+            handle._node.op.held = held  # type: ignore[union-attr]
             if type(given) is backend.NDARRAY:
                 self.watched.append((name, handle, given, copied))
             handles.append(handle)
             self.nodes.append(handle._node)  # type: ignore[arg-type]
         self.value = self.rebuild(handles)
 
-    def _guard(self, value: Any, name: str) -> None:
-        """Take a fingerprint of the caller's array, of which the leaf is no copy.
+    def _guard(self, value: Any, name: str) -> Any:
+        """Take a fingerprint of the caller's array, of which the leaf is no copy, and return it.
 
         On a device, where the comparison would wait, only under `npgrad.debug`.
         """
         mode = MODE.get()
         whole = mode is not None and mode.checked
         if whole or not backend.on_device(value):
-            self.guards.append((name, value, fingerprints.fingerprint(value, whole), whole))
+            digest = fingerprints.fingerprint(value, whole)
+            self.guards.append((name, value, digest, whole))
+            return digest
+        return None
 
     def check(self, f: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
         """Raise if `f` changed the caller's array, or a leaf that it knows by another name."""
