@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import collections
 import json
+import re
 import statistics
 import struct
+import warnings
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 import npgrad
 from npgrad.errors import GradientLost
+from npgrad.wrapping.holders import attributes_of
 from tests.test_wrap_subclasses import differences
 from tests.wrapped import asks_is
 
@@ -198,3 +201,28 @@ def test_data_that_is_written_out_is_explained() -> None:
         with pytest.raises((TypeError, struct.error)) as caught:
             npgrad.grad(call)(X)
         assert "npgrad.value(x).item()" in caught.value.__notes__[0]
+
+
+def test_a_class_that_cannot_be_changed_is_passed_over() -> None:
+    class Mutable:
+        make = np.zeros
+
+    found = list(attributes_of(Mutable))
+    assert len(found) == 1
+    for kind in (re.Pattern, int, np.ndarray):
+        assert not list(attributes_of(kind))
+    torch = pytest.importorskip("torch")
+    f = npgrad.wrap(lambda x: np.sum(x**2), also=("torch",))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch's own, of what it deprecates
+        np.testing.assert_allclose(npgrad.grad(f)(X), 2 * X)
+    assert torch.zeros(1).item() == 0
+
+
+def test_a_draw_into_a_buffer_is_explained() -> None:
+    def f(x):
+        return np.sum(np.random.default_rng(0).standard_normal(out=np.empty(3)) * x)
+
+    with pytest.raises(ValueError, match="contiguous") as caught:
+        npgrad.grad(f)(X)
+    assert "rng.standard_normal(n)" in caught.value.__notes__[0]

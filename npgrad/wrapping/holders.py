@@ -64,8 +64,16 @@ def _plainly(convert: types.FunctionType) -> types.FunctionType:
     return plainly  # type: ignore[return-value]
 
 
+_IMMUTABLE, _HEAP = 1 << 8, 1 << 9  # Py_TPFLAGS_IMMUTABLETYPE, Py_TPFLAGS_HEAPTYPE
+
+
 def attributes_of(kind: type) -> Iterator[tuple[Any, Any, Any]]:
-    """The attributes of a class, and of those written in it, to replace: as places."""
+    """The attributes of a class, and of those written in it, to replace: as places.
+
+    None of a class that cannot be changed, as those of C extensions.
+    """
+    if not kind.__flags__ & _HEAP or kind.__flags__ & _IMMUTABLE:
+        return
     for name, value in list(vars(kind).items()):
         if isinstance(value, type) and value.__qualname__ == f"{kind.__qualname__}.{name}":
             yield from attributes_of(value)

@@ -140,7 +140,7 @@ def wrapped(f: Callable[..., Any], plan: Plan) -> Callable[..., Any]:
         except BaseException as error:  # once more: the lines above may be what was interrupted
             leave(opened)
             ACTIVE.set(outer)
-            if isinstance(error, (TypeError, struct.error)):
+            if isinstance(error, (TypeError, ValueError, struct.error)):
                 _explain(error)
             raise
 
@@ -151,6 +151,10 @@ _OF_COMPILED = (
     "npgrad: compiled code asked a recorded array for its memory or for a C number, and would have "
     "lost its gradient. Give the function that was called a rule, "
     "npgrad.register_vjp(function, ...); or npgrad.value(x) to cut the gradient on purpose."
+)
+_OF_DRAWS = (
+    "npgrad: np.random fills plain arrays alone, and np.empty makes one that records here: "
+    "out[...] = rng.standard_normal(n) in place of out=."
 )
 _OF_DATA = (
     "npgrad: if that is a recorded number, npgrad.value(x).item() is the plain one to write or "
@@ -165,6 +169,8 @@ def _explain(error: Exception) -> None:
         return
     if "GradArray" in text:
         error.add_note(_OF_COMPILED)
+    elif "must be contiguous, writable, aligned" in text:
+        error.add_note(_OF_DRAWS)
     elif "JSON serializable" in text or isinstance(error, struct.error):
         error.add_note(_OF_DATA)
 
