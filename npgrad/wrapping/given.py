@@ -19,7 +19,7 @@ from npgrad.wrapping.places import content, functions_of, is_own, places_in
 from npgrad.wrapping.plan import code_of
 from npgrad.wrapping.stand_ins import meet_scipy, replacement
 
-_TAKEN = (types.BuiltinFunctionType, types.ModuleType, types.FunctionType, functools.partial)
+TAKEN = (types.BuiltinFunctionType, types.ModuleType, types.FunctionType, functools.partial)
 
 
 _met = 0  # how many modules were loaded when SciPy's chapters were last looked for
@@ -91,7 +91,7 @@ def own(f: Any) -> Own | None:
 
 def standing(value: Any) -> Any:
     """What stands for a function or a module among a call's arguments; a type may be a dtype."""
-    new = replacement(value) if isinstance(value, _TAKEN) else None
+    new = replacement(value) if isinstance(value, TAKEN) else None
     return value if new is None else new
 
 

@@ -123,7 +123,9 @@ def asked(function: Any, usual: Maker, first: int, names: frozenset[str]) -> Mak
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if (len(args) > first or not names.isdisjoint(kwargs)) and ACTIVE.get():
+        if not ACTIVE.get():
+            return function(*args, **kwargs)
+        if len(args) > first or not names.isdisjoint(kwargs):
             given = [*args[first:], *(kwargs[name] for name in names & kwargs.keys())]
             for value in map(vector, given):
                 if type(value) is GradArray:

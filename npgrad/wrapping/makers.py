@@ -98,13 +98,14 @@ def converted(function: Any, copies: bool) -> Maker:
     """A converter: array, asarray, ascontiguousarray."""
 
     @functools.wraps(function)
-    def maker(a: Any = MISSING, *args: Any, **kwargs: Any) -> Any:
+    def maker(*args: Any, **kwargs: Any) -> Any:
+        return active(*args, **kwargs) if ACTIVE.get() else function(*args, **kwargs)
+
+    def active(a: Any = MISSING, *args: Any, **kwargs: Any) -> Any:
         if a is MISSING:  # np.array takes it by another name
             if "object" not in kwargs:
                 return function(*args, **kwargs)  # NumPy says what is missing
             a = kwargs.pop("object")
-        if not ACTIVE.get():
-            return function(a, *args, **kwargs)
         kwargs.pop("like", None)  # what is made records in any case
         kind = type(a)
         if kind is GradArray:

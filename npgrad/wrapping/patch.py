@@ -6,7 +6,6 @@ A namespace has one patch, counted, which the plans of all packages share.
 from __future__ import annotations
 
 import builtins
-import functools
 import operator
 import sys
 import threading
@@ -23,7 +22,7 @@ from npgrad.wrapping.generated import Generated, generated_in, is_module
 from npgrad.wrapping.holders import NUMBERS, attributes_of
 from npgrad.wrapping.imports import imports_numpy, replacing
 from npgrad.wrapping.places import Place, cells_of, functions_of, is_own, places_in, written_in
-from npgrad.wrapping.rewriting import exchange, has_sites
+from npgrad.wrapping.rewriting import exchange_of, has_sites
 from npgrad.wrapping.stand_ins import REGISTERED, adapted, replacement, with_rule
 from npgrad.wrapping.subclasses import super_in_classes, writes_subclasses
 from npgrad.wrapping.ufuncs import given_lists
@@ -102,7 +101,7 @@ class Patch:
                     if not is_own(function):  # in a copy of npgrad's module, as doctest makes one
                         places.extend(places_in(function))
                         if not compiled and has_sites(function):
-                            places.append((functools.partial(exchange, function), False, True))
+                            places.append((exchange_of(function), False, True))
                 if isinstance(value, type):
                     places.extend(attributes_of(value))
             elif first and type(value) is types.FunctionType and not is_own(value):

@@ -29,6 +29,7 @@ import sys
 import types
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -244,7 +245,6 @@ class _Original(NamedTuple):
 
 MOST = 4096  # code objects that are remembered
 _made: dict[tuple[int, int], tuple[types.CodeType, types.CodeType]] = {}  # with the original
-_held: dict[int, list[Any]] = {}  # functions that are exchanged now: the function, by how many
 
 
 def original_code(code: types.CodeType) -> types.CodeType:
@@ -272,22 +272,48 @@ def has_sites(function: types.FunctionType) -> bool:
     return may_have_sites(code) and _rewritten(function) is not code
 
 
-def exchange(function: types.FunctionType, wanted: bool) -> None:
-    """Give `function` its other code, or take it back where nobody else wants it; under a lock."""
-    held = _held.setdefault(id(function), [function, 0])
-    held[1] += 1 if wanted else -1
-    if wanted and held[1] == 1:
-        function.__code__ = _rewritten(function)
-    elif held[1] <= 0:
-        del _held[id(function)]
-        function.__code__ = original_code(function.__code__)
+class Exchange:
+    """The code of one function, exchanged while somebody wants it; called under a lock."""
+
+    __slots__ = ("__weakref__", "function", "new", "old", "users")
+
+    def __init__(self, function: types.FunctionType) -> None:
+        self.function = function
+        self.old = self.new = function.__code__
+        self.users = 0
+        if has_sites(function):
+            self.old, self.new = original_code(function.__code__), _rewritten(function)
+
+    def __call__(self, wanted: bool) -> None:
+        """One more call wants the other code, or one less."""
+        function = self.function
+        if wanted:
+            self.users += 1
+            if self.users == 1:
+                if function.__code__ is not self.old:  # the program has given it another
+                    self.old, self.new = function.__code__, _rewritten(function)
+                function.__code__ = self.new
+        elif self.users:
+            self.users -= 1
+            if self.users == 0 and function.__code__ is self.new:
+                function.__code__ = self.old
+
+
+# By the identity of the function, which the exchange keeps alive; places and calls keep those.
+exchanges: WeakValueDictionary[int, Exchange] = WeakValueDictionary()
+
+
+def exchange_of(function: types.FunctionType) -> Exchange:
+    """The one exchange of a function."""
+    found = exchanges.get(id(function))
+    return exchanges.setdefault(id(function), Exchange(function)) if found is None else found
 
 
 class Local:
     """The code of functions that no name of a module leads to; opened and closed as a `Patch`."""
 
     def __init__(self, f: Any) -> None:
-        self._functions = [g for g in _closing(f) if has_sites(g)]
+        self._functions = [exchange_of(g) for g in _closing(f) if has_sites(g)]
         self._users: set[int] = set()
 
     def __bool__(self) -> bool:
@@ -297,15 +323,15 @@ class Local:
         """One more call; noted first, so that an interrupt undoes it."""
         opened.append(self)
         self._users.add(id(opened))
-        for function in self._functions:
-            exchange(function, True)
+        for exchange in self._functions:
+            exchange(True)
 
     def close(self, opened: list[Any]) -> None:
         """A call ends; it may say so twice."""
         if id(opened) in self._users:
             self._users.discard(id(opened))
-            for function in self._functions:
-                exchange(function, False)
+            for exchange in self._functions:
+                exchange(False)
 
 
 def _closing(f: Any) -> list[types.FunctionType]:

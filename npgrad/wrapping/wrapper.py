@@ -10,19 +10,22 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from npgrad.graph.array import GradArray
+import numpy as np
+
 from npgrad.graph.modes import WRAPPED as ACTIVE
 from npgrad.transforms import grad as _grad
 from npgrad.wrapping.arguments import filling, writes_of
-from npgrad.wrapping.given import own, partial_of, standing
+from npgrad.wrapping.given import TAKEN, own, partial_of, standing
 from npgrad.wrapping.imports import Call, install
-from npgrad.wrapping.needs import NOTHING, Needs
+from npgrad.wrapping.needs import NOTHING, PLAIN, Needs
+from npgrad.wrapping.patch import LOCK
 from npgrad.wrapping.plan import Plan, code_of, plan_for
 from npgrad.wrapping.rewriting import Local
 from npgrad.wrapping.ruled import bare, by_rules
 from npgrad.wrapping.stand_ins import REGISTERED
 from npgrad.wrapping.subclasses import released
 
+GIVEN = PLAIN | {np.ndarray, tuple, list, dict}  # no objects that stand for others
 _DISABLED: ContextVar[bool] = ContextVar("npgrad_wrap_disabled", default=False)
 
 
@@ -104,11 +107,12 @@ def wrapped(f: Callable[..., Any], plan: Plan) -> Callable[..., Any]:
     plan.meet(code_of(f))
     held, given = own(f), partial_of(f)
     make = tuple.__new__  # half the time of Call(...)
-    local: Local | None = None
+    local: Local | None = None  # found at the first call that takes the whole plan
+    met = False
 
     @functools.wraps(f, updated=())
     def call(*args: Any, **kwargs: Any) -> Any:
-        nonlocal local
+        nonlocal local, met
         target = f
         if REGISTERED:
             target, args, kwargs = by_rules(f, args, kwargs)
@@ -124,16 +128,23 @@ def wrapped(f: Callable[..., Any], plan: Plan) -> Callable[..., Any]:
                 ACTIVE.set(make(Call, (plan, opened, outer)))
                 enter(opened, needed)
                 if needed is None:
-                    if local is None:
-                        local = Local(code_of(f))
-                    local.open(opened)
+                    if not met:
+                        local, met = Local(code_of(f)) or None, True
+                    if local is not None:
+                        with LOCK:
+                            local.open(opened)
                     if held is not None:
                         held.enter(opened)
-                    target = given if target is f else target
-                    args = tuple([standing(value) for value in args])
-                    kwargs = {name: standing(value) for name, value in kwargs.items()}
+                    if target is f:
+                        target = given
+                    for value in args:
+                        if isinstance(value, TAKEN):
+                            args = tuple(map(standing, args))
+                            break
+                    if kwargs:
+                        kwargs = {name: standing(value) for name, value in kwargs.items()}
                 made = filling(target, writes, args, kwargs) if writes else target(*args, **kwargs)
-                return made if type(made) is GradArray else released(made)
+                return made if type(made) in GIVEN else released(made)
             finally:
                 leave(opened)
                 ACTIVE.set(outer)
