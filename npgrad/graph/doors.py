@@ -201,7 +201,7 @@ def _message(node: Node | None, what: str, frame: FrameType) -> str:
         called, instead = advice
         return f"npgrad: {called} takes plain numbers, which {begin} Instead: {instead}."
     asked = asking()
-    known = _PLAIN if stores(frame) else remedy(asked)
+    known = (_not_covered() or _PLAIN) if stores(frame) else remedy(asked)
     if divides_polynomials(frame):
         known = "np.polydiv(p, q) in wrapped code, for p / q of two np.poly1d"
     instead = known or _not_covered() or _left_alone() or GENERAL

@@ -16,6 +16,7 @@ from importlib.machinery import EXTENSION_SUFFIXES
 from typing import Any
 from weakref import WeakValueDictionary
 
+from npgrad.wrapping.beside import folder_of_script, lies_in
 from npgrad.wrapping.builtin_names import shadows_for
 from npgrad.wrapping.compiling import listen
 from npgrad.wrapping.generated import LAMBDIFY, is_module, lambdified, lambdified_count
@@ -89,6 +90,7 @@ class Plan:
 
     def __init__(self, packages: frozenset[str], space: dict[str, Any] | None = None) -> None:
         self.packages = packages
+        self.folder = folder_of_script(packages)  # what lies beside a script is its own code
         self.space = space  # the function's own globals, which need not be a module's
         self.modules = 0  # how many were loaded when the plan was made
         self.sympy: Any = None  # its module that makes functions, if it is loaded
@@ -101,7 +103,10 @@ class Plan:
 
     def covers(self, name: str) -> bool:
         """Whether the module `name` is one of the packages'."""
-        return name.partition(".")[0] in self.packages or name.startswith(GLUE)
+        top = name.partition(".")[0]
+        if top in self.packages or name.startswith(GLUE):
+            return True
+        return self.folder is not None and top not in OWN and lies_in(top, self.folder)
 
     def refresh(self) -> None:
         """Look again: modules were imported, or names bound, since."""
