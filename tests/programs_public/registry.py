@@ -18,7 +18,7 @@ import numpy as np
 
 CHAPTERS = (
     "numpy_itself", "scipy_", "sklearn_", "statistics", "learning", "astronomy", "filters",
-    "economics", "engineering", "geometry", "signals", "physics", "unseen",
+    "economics", "engineering", "geometry", "signals", "physics", "unseen", "unseen_later",
 )  # fmt: skip
 
 
