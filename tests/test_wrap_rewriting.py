@@ -260,3 +260,16 @@ def test_the_code_of_whole_modules_keeps_its_shape():
 def test_what_stands_in_the_code_can_be_pickled():
     assert pickle.loads(pickle.dumps(rewriting.DOT)) is rewriting.DOT
     assert pickle.loads(pickle.dumps(rewriting.LIST)) is rewriting.LIST
+
+
+def test_a_sparse_matrix_s_product():
+    sparse = pytest.importorskip("scipy.sparse")
+    matrix = sparse.csr_array(A)
+    older = sparse.csr_matrix(A)
+
+    def f(w):
+        assert matrix.dot(np.ones(3, int)).tolist() == A.sum(axis=1).tolist()
+        return np.sum(matrix.dot(w) ** 2) + np.sum(older.T.dot(older.dot(w))) + w[0]
+
+    expected = SQUARES + A.T @ A @ np.ones(3) + [1, 0, 0]
+    np.testing.assert_allclose(npgrad.grad(f)(W), expected)

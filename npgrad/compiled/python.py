@@ -7,6 +7,7 @@ compiled functions are such copies too. ``prange`` is a range outside of compile
 
 from __future__ import annotations
 
+import builtins
 import functools
 import types
 from collections.abc import Callable
@@ -50,10 +51,14 @@ def python_of(dispatcher: Any) -> Callable[..., Any]:
     copy.__kwdefaults__ = source.__kwdefaults__
     free = dict(zip(source.__code__.co_freevars, cells, strict=True))
 
+    shadows = shadows_for([source.__code__])
+
     @functools.wraps(source)
     def run(*args: Any, **kwargs: Any) -> Any:
         for name, value in names_of(source).items():  # as frozen, or as they are now
             made = _recording(value)
+            if name in shadows and value is getattr(builtins, name, None):
+                made = shadows[name]  # a module that is wrapped just now has it among its names
             if name in free:
                 free[name].cell_contents = made
             else:
@@ -65,7 +70,7 @@ def python_of(dispatcher: Any) -> Callable[..., Any]:
             WRAPPED.reset(token)
 
     _copies[dispatcher] = run  # before its names are looked at: it may call itself
-    for name, shadow in shadows_for([source.__code__]).items():
+    for name, shadow in shadows.items():
         space.setdefault(name, shadow)
     return run
 

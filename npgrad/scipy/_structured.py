@@ -154,6 +154,32 @@ def solve_banded(
     return _banded(ab, b, low, up)
 
 
+@stand_in(original.solveh_banded)
+def solveh_banded(
+    ab: Any,
+    b: Any,
+    overwrite_ab: bool = False,
+    overwrite_b: bool = False,
+    lower: bool = False,
+    check_finite: bool = True,
+) -> Any:
+    """SciPy's ``solveh_banded``: of the band that is stored, the other one is its conjugate."""
+    ab = array_of(ab)
+    count, size = ab.shape[-2] - 1, ab.shape[-1]
+    stored, other = [], []  # by distance from the diagonal, moved to where the other band has them
+    for k in range(count + 1):
+        row = ab[..., k if lower else count - k, :]
+        lead, kept = [(0, 0)] * (row.ndim - 1), max(size - k, 0)
+        part = row[..., :kept] if lower else row[..., size - kept :]
+        stored.append(np.pad(part, [*lead, (0, size - kept) if lower else (size - kept, 0)]))
+        other.append(
+            np.conj(np.pad(part, [*lead, (size - kept, 0) if lower else (0, size - kept)]))
+        )
+    up, low = (other, stored) if lower else (stored, other)
+    full = np.stack([*up[:0:-1], stored[0], *low[1:]], axis=-2)
+    return solve_banded((count, count), full, b, check_finite=check_finite)
+
+
 # ------------------------------------------------------------------------------ special matrices
 @stand_in(original.toeplitz)
 def toeplitz(c: Any, r: Any = None) -> Any:

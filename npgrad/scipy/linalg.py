@@ -18,7 +18,7 @@ import scipy.linalg
 from ..rules.linalg import adjoint, cotangent_read, hermitian_part, tangent_read, transposed
 from ..table import reverse
 from ._declare import array_of, as_imported, finite, operation, plain, stand_in, theirs
-from ._structured import block_diag, solve_banded, solve_sylvester, toeplitz
+from ._structured import block_diag, solve_banded, solve_sylvester, solveh_banded, toeplitz
 
 original: Any = as_imported(scipy.linalg)
 
@@ -39,6 +39,7 @@ __all__ = [
     "solve_banded",
     "solve_sylvester",
     "solve_triangular",
+    "solveh_banded",
     "sqrtm",
     "toeplitz",
 ]

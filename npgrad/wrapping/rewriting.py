@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import dis
 import functools
+import importlib
 import itertools
 import sys
 import types
@@ -33,6 +34,7 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
+from npgrad.graph.array import GradArray
 from npgrad.graph.modes import WRAPPED
 from npgrad.graph.stacking import has_recorded, stacked
 from npgrad.wrapping.lists import LISTED
@@ -53,13 +55,29 @@ class _Array:
         return _dot(self._array, b) if out is None else _dot(self._array, b, out)
 
 
+class _Sparse:
+    """A sparse matrix of which a method is asked for."""
+
+    def __init__(self, matrix: Any) -> None:
+        self._matrix = matrix
+
+    def dot(self, other: Any) -> Any:
+        """``matrix.dot(other)``, which may be recorded."""
+        if type(other) is GradArray or type(other) in (list, tuple):
+            return importlib.import_module("npgrad.scipy.sparse").matmul(self._matrix, other)
+        return self._matrix.dot(other)
+
+
 class _Dot:
     """``DOT[a]``: what has the method `dot` in place of `a`."""
 
     def __getitem__(self, a: Any) -> Any:
         kind = type(a)
         plain = kind is np.ndarray or (issubclass(kind, np.ndarray) and kind.dot is np.ndarray.dot)
-        return _Array(a) if plain and WRAPPED.get() else a
+        if plain:
+            return _Array(a) if WRAPPED.get() else a
+        sparse = kind.__module__.startswith("scipy.sparse") and hasattr(kind, "tocsr")
+        return _Sparse(a) if sparse and WRAPPED.get() else a
 
     def __reduce__(self) -> str:
         return "DOT"

@@ -111,7 +111,8 @@ def _numpy() -> dict[int, Any]:
     found.update({id(getattr(np, name)): maker for name, maker in MAKERS.items()})
     _originals.update({id(MATH): math, id(CMATH): cmath})
     _originals.update({id(maker): getattr(np, name) for name, maker in MAKERS.items()})
-    _originals.update({id(call): inspect.unwrap(call) for call in calls.values()})
+    # One level: NumPy's own function has what it dispatches to under that name as well.
+    _originals.update({id(call): getattr(call, "__wrapped__", call) for call in calls.values()})
     return found
 
 

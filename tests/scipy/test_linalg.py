@@ -288,3 +288,25 @@ def test_norm_over_all_of_the_range(order, scale):
     value, gradient = npgrad.value_and_grad(lambda x: ours.norm(x, order))(x)
     np.testing.assert_allclose(value, theirs.norm(x, order), rtol=1e-13)
     np.testing.assert_allclose(gradient, x / scale / 5, rtol=1e-13)
+
+
+@pytest.mark.parametrize("lower", [True, False])
+@pytest.mark.parametrize("kind", [float, complex])
+@pytest.mark.parametrize("width", [0, 1, 2])
+def test_hermitian_banded_equations(lower, kind, width):
+    rng = np.random.default_rng(5)
+    ab = rng.normal(size=(width + 1, 4)).astype(kind)
+    if kind is complex:
+        ab[:] += 0.3j * rng.normal(size=ab.shape)
+        ab[0 if lower else -1] = ab[0 if lower else -1].real
+    ab[0 if lower else -1] += 6.0
+    for b in (rng.normal(size=4), rng.normal(size=(4, 2))):
+        expected = theirs.solveh_banded(ab, b, lower=lower)
+        solve = ours.solveh_banded
+        made = npgrad.value(solve(npgrad.array(ab), b, lower=lower))
+        np.testing.assert_allclose(made, expected, rtol=1e-12, atol=1e-14)
+        f = lambda b: np.sum(np.abs(solve(ab, b, lower=lower)) ** 2)  # noqa: B023
+        npgrad.testing.check_grads(f, (b,), order=2)
+        if kind is float:
+            g = lambda ab: np.sum(np.sin(solve(ab, b, lower=lower)))  # noqa: B023
+            npgrad.testing.check_grads(g, (ab,), order=2)
