@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import statistics
+
 import numpy as np
 import pytest
 
@@ -81,3 +83,17 @@ def test_text_beside_recorded_numbers(text) -> None:
             npgrad.grad(lambda x, f=f: (f(x) == "a").sum() * x[0])(x)
     gradient = npgrad.grad(lambda x: (np.where(x > 1, text, "c") == "c").sum() * x[0])(x)
     assert gradient.tolist() == [1.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("f", "instead"),
+    [
+        (lambda x: statistics.fmean(x), "np.mean, np.median"),
+        (lambda x: statistics.geometric_mean(x), "np.mean, np.median"),
+        (lambda x: np.lib.stride_tricks.as_strided(x, (2, 2), (8, 8)), "sliding_window_view"),
+        (lambda x: {"default": float}.get("default")(x[0]), r"np\.sin\(x\), not"),  # no np.select
+    ],
+)
+def test_what_to_write_instead(f, instead) -> None:
+    with pytest.raises(GradientLost, match=instead):
+        npgrad.grad(f, wrap=False)(np.array([0.4, 1.3, 0.8]))

@@ -53,6 +53,7 @@ _UNASKED = {
     "right=": "np.where(x > xp[-1], right, np.interp(x, xp, fp))",
     "period=": "np.interp(x % period, xp, fp)",
 }
+_TAKES_UNASKED = re.compile(r"(?:sum|prod|max|min|reduce|pad|select|interp)\(")
 _PLAIN = (
     "a buffer that records: np.zeros_like(x), np.zeros(shape, like=x), in wrapped code np.array(a) "
     "or np.copy(a) of an array a from before the call, whose own a.copy() is plain"
@@ -64,6 +65,16 @@ def stores(frame: FrameType | None) -> bool:
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in OWN:
         frame = frame.f_back
     return frame is not None and dis.opname[frame.f_code.co_code[frame.f_lasti]] == "STORE_SUBSCR"
+
+
+def _asker(frame: FrameType | None) -> str:
+    """The module of whoever asks, NumPy and its kin left out."""
+    while frame is not None:
+        name = str(frame.f_globals.get("__name__", ""))
+        if name.partition(".")[0] not in OWN:
+            return name
+        frame = frame.f_back
+    return ""
 
 
 def divides_polynomials(frame: FrameType | None) -> bool:
@@ -78,7 +89,7 @@ def divides_polynomials(frame: FrameType | None) -> bool:
 def remedy(asked: str) -> str | None:
     """What to write in place of the call in `asked`; None if nothing better is known."""
     for word, instead in _UNASKED.items():
-        if word in asked.replace(" ", ""):
+        if word in asked.replace(" ", "") and _TAKES_UNASKED.search(asked):
             return (
                 f"{instead}; in wrapped code (npgrad.wrap(f)) the functions of np take a recorded "
                 f"{word[:-1]}, methods of plain arrays and ufunc.reduce do not"
@@ -87,6 +98,8 @@ def remedy(asked: str) -> str | None:
         return _PLAIN
     if ".dot(" in asked or "@ [" in asked:
         return "np.dot(a, x), or a @ x: what a plain array does itself is not seen"
+    if "as_strided(" in asked:
+        return "np.lib.stride_tricks.sliding_window_view(x, ...), or x[indices]"
     if "_sympy_(" in asked:
         return "sympy.lambdify(symbols, expression), whose function takes x"
     drawn = _DRAW.search(asked)
@@ -202,6 +215,10 @@ def _message(node: Node | None, what: str, frame: FrameType) -> str:
         return f"npgrad: {called} takes plain numbers, which {begin} Instead: {instead}."
     asked = asking()
     known = (_not_covered() or _PLAIN) if stores(frame) else remedy(asked)
+    if _asker(frame) == "statistics":
+        known = (
+            "np.mean, np.median, np.std, np.corrcoef, np.polyfit: statistics takes plain numbers"
+        )
     if divides_polynomials(frame):
         known = "np.polydiv(p, q) in wrapped code, for p / q of two np.poly1d"
     instead = known or _not_covered() or _left_alone() or GENERAL
