@@ -113,6 +113,25 @@ def test_gradients(name) -> None:
     assert id(CHANNEL.convert) == id(float)
 
 
+ADD = np.frompyfunc(lambda a, b: a * b + b, 2, 1)
+
+
+def folded(x):
+    made = np.frompyfunc(lambda a, b: a * b + a, 2, 1)
+    table = np.stack([x, x**2])
+    total = made.reduce(x) + np.sum(made.reduce(table, axis=1) ** 2) + made.reduce([x[0], x[1]])
+    total = total + np.sum(made.accumulate(x) ** 2) + np.sum(made.accumulate(table, 1))
+    total = total + np.sum(made.outer(x, [1.0, x[1]]) ** 2) + ADD.reduce(x)
+    assert made.reduce(np.arange(3)) == made(made(0, 1), 2)
+    return total
+
+
+def test_methods_of_a_ufunc_of_python() -> None:
+    np.testing.assert_allclose(npgrad.grad(folded)(X), differences(folded, X), rtol=1e-8)
+    with pytest.raises(npgrad.errors.NoDerivative, match="one axis"):
+        npgrad.grad(lambda x: np.sum(ADD.reduce(x, keepdims=True)))(X)
+
+
 def test_what_stands_for_poly1d_is_it() -> None:
     class Mine(np.poly1d):
         pass

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import functools
 import gc
+import itertools
 import re
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from npgrad.errors import GradientLost
+from npgrad.errors import GradientLost, NoDerivative
 from npgrad.graph.array import GradArray, plain
 from npgrad.graph.modes import WRAPPED as ACTIVE
 from npgrad.graph.stacking import has_recorded, stacked
@@ -187,6 +188,38 @@ class _PythonUfunc:
         arrays: Any = np.broadcast_arrays(*map(vector, args))
         made = [self._func(*row) for row in zip(*[np.ravel(a) for a in arrays], strict=True)]
         return _gathered(made, arrays[0].shape, "", objects=True)
+
+    def _rows(self, name: str, array: Any, axis: Any, options: Any) -> Any:
+        """The entries of `array` along `axis` if they are recorded; None for NumPy itself."""
+        rows: Any = vector(array)
+        if not ACTIVE.get() or type(rows) is not GradArray or self._plain.nin != 2:
+            return None
+        if options or not isinstance(axis, (int, np.integer)):
+            raise NoDerivative(
+                f"npgrad: {name} of a function that np.frompyfunc made takes an array and one axis"
+            )
+        return np.moveaxis(vector(array), axis, 0)
+
+    def reduce(self, array: Any, axis: Any = 0, *args: Any, **kwargs: Any) -> Any:
+        """The function between all entries along an axis."""
+        rows = self._rows("reduce", array, axis, args or kwargs)
+        if rows is None:
+            return self._plain.reduce(array, axis, *args, **kwargs)
+        return functools.reduce(self, list(rows))
+
+    def accumulate(self, array: Any, axis: Any = 0, *args: Any, **kwargs: Any) -> Any:
+        """What `reduce` has after each entry."""
+        rows = self._rows("accumulate", array, axis, args or kwargs)
+        if rows is None:
+            return self._plain.accumulate(array, axis, *args, **kwargs)
+        return np.moveaxis(np.stack(list(itertools.accumulate(rows, self))), 0, axis)
+
+    def outer(self, a: Any, b: Any, **kwargs: Any) -> Any:
+        """The function of each entry of `a` with each of `b`."""
+        a, b = vector(a), vector(b)
+        if kwargs or not ACTIVE.get() or not has_recorded((a, b)):
+            return self._plain.outer(a, b, **kwargs)
+        return self(np.reshape(a, np.shape(a) + (1,) * np.ndim(b)), b)
 
 
 def python_ufunc(original: np.ufunc) -> Any:
