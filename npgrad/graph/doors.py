@@ -9,12 +9,12 @@ import re
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import FrameType
 from typing import Any
 
 from .modes import WRAPPED
-from .node import Node, recorded_at
+from .node import Node, open_leaves, recorded_at
 
 OWN = frozenset({"npgrad", "numpy", "numba", "functools"})  # they ask what is behind a handle
 
@@ -187,7 +187,10 @@ def shut(node: Node | None, what: str, frame: FrameType) -> str:
     """The message of a door that stays shut, at which `frame` stands."""
     message = _message(node, what, frame)
     REFUSED[0] += 1
-    _said.append((threading.get_ident(), REFUSED[0], message))
+    me = threading.get_ident()
+    main = me == threading.main_thread().ident
+    met = frozenset() if main or node is None else open_leaves(node)
+    _said.append((me, REFUSED[0], message, met))
     return message
 
 
@@ -197,13 +200,21 @@ GENERAL = (
     "npgrad.wrap(f) for code that makes its own buffers"
 )
 REFUSED = [0]  # how many doors stayed shut so far, in all threads
-_said: deque[tuple[int, int, str]] = deque(maxlen=100)  # the last: thread, count, message
+# The last: thread, count, message, and in another thread the arguments that were recorded.
+_said: deque[tuple[int, int, str, frozenset[int]]] = deque(maxlen=100)
 
 
-def caught_since(count: int) -> str | None:
-    """The first message of a door that stayed shut in this thread since there were `count`."""
-    me = threading.get_ident()
-    return next((text for thread, n, text in _said if n > count and thread == me), None)
+def caught_since(count: int, leaves: Iterable[Node]) -> str | None:
+    """The first message of a door that stayed shut since there were `count`.
+
+    In this thread, or in one that was given what depends on `leaves`: `threading` prints an error
+    of a thread, and whoever waits for it goes on.
+    """
+    me, ids = threading.get_ident(), {leaf.id for leaf in leaves}
+    for thread, n, text, met in list(_said):
+        if n > count and (thread == me or not met.isdisjoint(ids)):
+            return text
+    return None
 
 
 def _message(node: Node | None, what: str, frame: FrameType) -> str:

@@ -86,6 +86,20 @@ def alive(node: Node) -> bool:
     return False
 
 
+def open_leaves(node: Node) -> frozenset[int]:
+    """The ids of the arguments, of functions that still run, on which `node` depends."""
+    stack, seen, found = [node], {node}, []
+    while stack:
+        node = stack.pop()
+        if type(node.op) is Leaf and node.op.open:
+            found.append(node.id)
+        for parent in node.parents:
+            if parent is not None and parent not in seen:
+                seen.add(parent)
+                stack.append(parent)
+    return frozenset(found)
+
+
 def outside(order: list[Node], older: list[Node]) -> bool:
     """Whether `order` depends, through the `older` nodes, on a recording that is still alive.
 

@@ -45,13 +45,13 @@ def _covered(error: Exception, printed: Any) -> GradientLost | None:
     return last if last is not printed and isinstance(last, GradientLost) else None
 
 
-def _raise_caught(count: int) -> None:
+def _raise_caught(count: int, leaves: Iterable[Node]) -> None:
     """Raise once more what a program caught and went on without: a gradient is lost."""
-    message = caught_since(count)
+    message = caught_since(count, leaves)
     if message is not None:
         raise GradientLost(
-            f"{message} (The program, or a library, caught this error and went on: what it took "
-            "instead has no gradient. If that is meant, npgrad.value(x) says so.)"
+            f"{message} (The program, a library or a thread caught this error and went on: what it "
+            "took instead has no gradient. If that is meant, npgrad.value(x) says so.)"
         )
 
 
@@ -115,7 +115,7 @@ class Run:
             if token is not None:
                 MODE.reset(token)
         if REFUSED[0] != refused:
-            _raise_caught(refused)
+            _raise_caught(refused, [node for one in self.arguments for node in one.nodes])
         for argument in self.arguments:
             for node in argument.nodes:
                 node.op.open = False

@@ -13,11 +13,15 @@ import types
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
+from npgrad.graph.array import GradArray
+from npgrad.wrapping.builtin_names import SHADOWS
 from npgrad.wrapping.holders import dictionaries_of
 from npgrad.wrapping.patch import LOCK, Patch, look_at, patch_of
 from npgrad.wrapping.places import content, functions_of, is_own, places_in
 from npgrad.wrapping.plan import code_of
-from npgrad.wrapping.stand_ins import meet_scipy, replacement
+from npgrad.wrapping.stand_ins import REGISTERED, meet_scipy, replacement
 
 TAKEN = (types.BuiltinFunctionType, types.ModuleType, types.FunctionType, functools.partial)
 
@@ -93,6 +97,39 @@ def standing(value: Any) -> Any:
     """What stands for a function or a module among a call's arguments; a type may be a dtype."""
     new = replacement(value) if isinstance(value, TAKEN) else None
     return value if new is None else new
+
+
+def itself(f: Any) -> Any:
+    """What stands for a function that is given to `wrap` or `grad`, and is not looked into."""
+    kind = type(f)
+    if f is float or f is complex:
+        return SHADOWS[f.__name__]
+    if kind is types.BuiltinFunctionType and type(f.__self__) is np.ndarray:
+        return functools.partial(_method, f.__self__, f.__name__)
+    if kind.__module__.startswith("numpy.polynomial."):
+        return functools.partial(_of_object, f)
+    home = str(getattr(f, "__module__", None)).partition(".")[0]
+    if kind in (np.vectorize, np.ufunc) or (kind in _FUNCTIONS and home in _COMPILED):
+        _meet_scipy()
+        new = replacement(f) if id(f) not in REGISTERED else None
+        for name in ("pyfunc", "_func") if new is not None else ():
+            if name in vars(new):
+                setattr(new, name, itself(vars(new)[name]))
+        return f if new is None else new
+    return f
+
+
+_FUNCTIONS = (types.BuiltinFunctionType, types.FunctionType)
+_COMPILED = ("math", "cmath", "scipy")
+
+
+def _method(array: Any, name: str, *args: Any, **kwargs: Any) -> Any:
+    """A method of a plain array, called as that of a constant."""
+    return getattr(GradArray(array, None), name)(*args, **kwargs)
+
+
+def _of_object(f: Any, *args: Any, **kwargs: Any) -> Any:
+    return f(*args, **kwargs)
 
 
 def partial_of(f: Any) -> Any:

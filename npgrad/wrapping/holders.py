@@ -11,11 +11,14 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from npgrad.graph.array import GradArray
 from npgrad.wrapping.builtin_names import SHADOWS
 from npgrad.wrapping.stand_ins import replacement
 
 MOST = 1000  # entries looked at: larger dictionaries hold data
+_CALLED = types.FunctionType, types.BuiltinFunctionType, np.ufunc
 _NO_HOLDERS = (types.ModuleType, types.FunctionType, type)
 
 
@@ -32,6 +35,7 @@ def dictionaries_of(space: dict[str, Any]) -> Iterator[dict[Any, Any]]:
     own = _top(space.get("__name__"))
     if own == "npgrad":
         return  # a copy of one of its modules, as doctest makes: what it holds, npgrad itself uses
+    typed = own == "__main__"
     for value in list(space.values()):
         if type(value) is dict:
             held: Any = value
@@ -44,6 +48,8 @@ def dictionaries_of(space: dict[str, Any]) -> Iterator[dict[Any, Any]]:
         parts = list(held.values())
         if any(id(part) in NUMBERS or replacement(part) is not None for part in parts):
             yield held
+        elif typed and (not parts or any(isinstance(part, _CALLED) for part in parts)):
+            yield held  # a registry, in which an entry may be put or exchanged
 
 
 def _dictionary(instance: Any) -> Any:

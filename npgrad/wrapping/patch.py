@@ -131,6 +131,8 @@ class Patch:
         if None in self.users.values():
             self.put(entries, places)
         self.size = len(space)
+        if self.holds:  # of a table, or an object, that holds functions, an entry may be exchanged
+            self.settled = bool(space) and not bound_in(space)
         if not self.settled:
             self.bound = bound_in(space)
 

@@ -15,7 +15,7 @@ import numpy as np
 from npgrad.graph.modes import WRAPPED as ACTIVE
 from npgrad.transforms import grad as _grad
 from npgrad.wrapping.arguments import filling, writes_of
-from npgrad.wrapping.given import TAKEN, own, partial_of, standing
+from npgrad.wrapping.given import TAKEN, itself, own, partial_of, standing
 from npgrad.wrapping.imports import Call, install
 from npgrad.wrapping.needs import NOTHING, PLAIN, Needs
 from npgrad.wrapping.patch import LOCK
@@ -70,8 +70,7 @@ class _Wrap:
             return _Namespace(f, also)
         if not callable(f):
             raise TypeError(f"npgrad: wrap takes a function or a module, not {type(f).__name__}")
-        plan = plan_for(f, also)
-        return f if plan is None else wrapped(f, plan)
+        return _wrapped_by_name(f, also)
 
     @contextmanager
     def disabled(self) -> Iterator[None]:
@@ -188,10 +187,17 @@ def _explain(error: Exception) -> None:
 
 def prepare(f: Callable[..., Any], wanted: bool) -> Callable[..., Any]:
     """What a transform calls instead of `f`."""
-    plan = plan_for(f) if wanted else None
-    if plan is not None:
-        return wrapped(f, plan)
-    return bare(f) if REGISTERED else f
+    made = _wrapped_by_name(f, ()) if wanted else f
+    return bare(f) if REGISTERED and made is f else made
+
+
+def _wrapped_by_name(f: Callable[..., Any], also: Iterable[str]) -> Callable[..., Any]:
+    """`f` wrapped, or what stands for it where code calls it by its name: ``grad(math.sin)``."""
+    new = itself(f)
+    plan = plan_for(getattr(f, "pyfunc", f), also)
+    if plan is None and new is not f:
+        plan = plan_for(None, ("__main__",))  # any: the call has to be known for a wrapped one
+    return f if plan is None else wrapped(new, plan)
 
 
 wrap = _Wrap()
