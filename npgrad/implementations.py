@@ -44,6 +44,7 @@ def large(array: Array) -> bool:
         type(array) is np.ndarray
         and (array.size >= LARGE or backend.WHOLE.get() >= LARGE)
         and array.dtype.char in "fd"
+        and array.dtype.isnative
         and array.flags.c_contiguous
     )
 
@@ -69,7 +70,8 @@ TALL = 1 << 20
 def plain_floats(*arrays: Array) -> bool:
     """Whether all are NumPy's own arrays of one dtype that BLAS computes with."""
     dtype = getattr(arrays[0], "dtype", None)
-    return all(type(a) is np.ndarray and a.dtype == dtype and dtype.char in "fd" for a in arrays)
+    fast = dtype is not None and dtype.char in "fd" and dtype.isnative
+    return fast and all(type(a) is np.ndarray and a.dtype == dtype for a in arrays)
 
 
 def matmul(left: Array, right: Array) -> Array:
@@ -144,6 +146,7 @@ def _add_on_device(buffer: Array, index: Any, value: Array) -> None:
         arrays = arrays[:-1]
     one: Any = arrays[0] if len(arrays) == 1 else None
     rows = buffer.dtype.char in "fd" and buffer.flags.c_contiguous and buffer.size > 0
+    rows = rows and buffer.dtype.isnative
     if rows and backend.on_device(one) and one.dtype.kind in "iu" and one.size >= SMALL:
         kernels = device_kernel("index_add")
         if kernels is not None and buffer.dtype.char == "f":
@@ -211,7 +214,7 @@ def _along_one_axis(buffer: Array, index: Any) -> tuple[Array, Array, int] | Non
 
 def _by_slabs(buffer: Array, index: Any, value: Array) -> bool:
     """Let the kernel add along another axis than the first, or into a part of the others."""
-    if type(buffer) is not np.ndarray or buffer.dtype.char not in "fd":
+    if type(buffer) is not np.ndarray or buffer.dtype.char not in "fd" or not buffer.dtype.isnative:
         return False
     found = _along_one_axis(buffer, index)
     if found is None:
@@ -238,7 +241,7 @@ def _by_rows(buffer: Array, index: Any, value: Array) -> bool:
         return False
     if type(buffer) is not np.ndarray or not buffer.flags.c_contiguous:
         return False
-    if buffer.dtype.char not in "fdFD" or len(arrays) > buffer.ndim:
+    if buffer.dtype.char not in "fdFD" or not buffer.dtype.isnative or len(arrays) > buffer.ndim:
         return False
     module = kernel("scatter_add")
     if module is None:

@@ -15,6 +15,8 @@ __all__ = ["SMALL", "Array", "chunk_count", "copied", "matrix", "usable"]
 # NumPy's arrays; in a reference also recorded ones and those of other libraries.
 Array: TypeAlias = Any
 
+FLOATS = frozenset((np.dtype(np.float32), np.dtype(np.float64)))  # of the machine's byte order
+
 # Elements from which a kernel is taken. A kernel call costs 2 us, so it would win from a few
 # hundred on; but the first of a process loads Numba (0.5 s), and small programs should not pay it.
 SMALL = 4096
@@ -23,7 +25,7 @@ SMALL = 4096
 def usable(*arrays: Any, small: int = SMALL) -> bool:
     """Whether a kernel may take `arrays`: NumPy's own, all float32 or all float64, and enough."""
     first = arrays[0]
-    if type(first) is not np.ndarray or first.size < small or first.dtype.char not in "fd":
+    if type(first) is not np.ndarray or first.size < small or first.dtype not in FLOATS:
         return False
     for array in arrays[1:]:
         if type(array) is not np.ndarray or array.dtype != first.dtype:

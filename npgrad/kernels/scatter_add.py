@@ -332,7 +332,7 @@ def scatter_rows(g: Array, index: Array, n: int) -> Array:
     index = check_index(index, n)
     if g.dtype == np.float16:
         return scatter_rows(g.astype(np.float32), index, n).astype(np.float16)
-    if g.size < SMALL or g.dtype.char not in "fdFD" or not available():
+    if g.size < SMALL or g.dtype.char not in "fdFD" or not g.dtype.isnative or not available():
         return scatter_rows_reference(g, index, n)
     out = empty((n, *g.shape[1:]), g.dtype)
     if not out.size:  # and so no index

@@ -22,6 +22,7 @@ from npgrad.primitives import primitive
 
 __all__ = [
     "as_index",
+    "as_number",
     "axis_of",
     "check_real",
     "dtype_of",
@@ -119,9 +120,24 @@ def check_real(name: str, x: Any) -> None:
         )
 
 
+def as_number(value: Any, name: str, what: str) -> Any:
+    """A parameter such as `eps` as a Python number, which changes no dtype; recorded ones stay."""
+    if type(value) is GradArray:
+        return value
+    found = np.asarray(value)
+    if found.shape != () or found.dtype.kind not in "fiub":
+        raise TypeError(
+            f"npgrad.nn.{name}: {what} is one real number, not {value!r}; an array of them is"
+            " written with np.where and the operators"
+        )
+    return float(found)
+
+
 def axis_of(x: Any, axis: int, name: str) -> int:
     """`axis` counted from the front."""
     ndim = len(shape_of(x))
+    if isinstance(axis, (bool, np.bool_)) or not hasattr(type(axis), "__index__"):
+        raise TypeError(f"npgrad.nn.{name}: axis is one int, not {axis!r}")
     if not -ndim <= axis < ndim:
         raise np.exceptions.AxisError(axis, ndim, f"npgrad.nn.{name}")
     return int(axis) % ndim

@@ -10,19 +10,32 @@ from npgrad.kernels import conv2d as kernels
 from npgrad.kernels.conv2d import Geometry
 from npgrad.nn._declare import shape_of, wrong_shape
 
-__all__ = ["check_bias", "geometry_of", "geometry_of_cotangent", "pair_of", "sides_of"]
+__all__ = ["check_bias", "geometry_of", "geometry_of_cotangent", "one_of", "pair_of", "sides_of"]
 
 Shape = tuple[int, ...]
 
 
 def pair_of(value: Any, name: str, what: str, least: int) -> tuple[int, int]:
     """An int or a pair of ints, each at least `least`."""
-    pair = (value, value) if isinstance(value, (int, np.integer)) else tuple(value)
-    if len(pair) != 2 or any(int(v) != v or v < least for v in pair):
+    given = value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
+    pair = tuple(given) if isinstance(given, (tuple, list)) else (given, given)
+    if len(pair) != 2 or any(not _is_int(v) or v < least for v in pair):
         raise ValueError(
             f"npgrad.nn.{name}: {what} is an int or a pair of ints >= {least}: {value!r}"
         )
     return int(pair[0]), int(pair[1])
+
+
+def one_of(value: Any, name: str, what: str, least: int) -> int:
+    """An int of at least `least`."""
+    if not _is_int(value) or value < least:
+        raise ValueError(f"npgrad.nn.{name}: {what} is an int >= {least}: {value!r}")
+    return int(value)
+
+
+def _is_int(value: Any) -> bool:
+    """Whether `value` is a whole number of an integer type."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
 def sides_of(
@@ -43,7 +56,7 @@ def sides_of(
         return sides[0], sides[1], sides[2], sides[3]
     if isinstance(padding, (int, np.integer)):
         padding = (padding, padding)
-    if len(padding) != 2:
+    if not isinstance(padding, (tuple, list, np.ndarray)) or len(padding) != 2:
         raise ValueError(
             f"npgrad.nn.{name}: padding is an int, a pair, or a pair of pairs: {padding!r}"
         )

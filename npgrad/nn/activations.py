@@ -14,7 +14,7 @@ import numpy as np
 
 from npgrad.kernels import activation_references as formulas
 from npgrad.kernels import activations as kernels
-from npgrad.nn._declare import check_real, fused, here, operation, prepared
+from npgrad.nn._declare import as_number, check_real, fused, here, operation, prepared
 from npgrad.table import pointwise, reverse
 
 __all__ = [
@@ -166,7 +166,7 @@ def leaky_relu(x: Any, slope: float = 0.01) -> Any:
     >>> npgrad.nn.leaky_relu(np.array([-1.0, 2.0]), 0.1)
     array([-0.1,  2. ])
     """
-    return _applied(_leaky_relu, x, slope)
+    return _applied(_leaky_relu, x, as_number(slope, "leaky_relu", "slope"))
 
 
 def sigmoid(x: Any) -> Any:

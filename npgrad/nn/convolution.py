@@ -27,6 +27,7 @@ from npgrad.nn._geometry import (
     check_bias,
     geometry_of,
     geometry_of_cotangent,
+    one_of,
     pair_of,
     sides_of,
 )
@@ -208,9 +209,16 @@ def conv1d(
         wanted = f"(..., {filters[1] * groups}, length): w {filters} in {groups} groups"
         raise wrong_shape("conv1d", "x", shape, wanted)
     check_bias("conv1d", b, filters[0])
+    stride = one_of(stride, "conv1d", "stride", 1)
+    dilation = one_of(dilation, "conv1d", "dilation", 1)
     sides: Any = padding
+    room = shape[-1]
     if not isinstance(padding, str):
         sides = ((0, 0), pair_of(padding, "conv1d", "padding", 0))
+        room += sum(sides[1])
+    if padding != "same" and room < max(0, filters[2] - 1) * dilation + 1:
+        wanted = f"an extent that a filter of {filters} with dilation {dilation} fits into"
+        raise wrong_shape("conv1d", "x", shape, wanted)
     x = x if hasattr(x, "dtype") else np.asarray(x)
     w = w if hasattr(w, "dtype") else np.asarray(w)
     y = conv2d(

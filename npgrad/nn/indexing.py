@@ -8,6 +8,7 @@ written. `index_select` and `gather` are what `np.take` and `np.take_along_axis`
 
 from __future__ import annotations
 
+import operator
 import sys
 from typing import Any
 
@@ -359,6 +360,7 @@ def narrow(x: Any, axis: int, start: int, length: int) -> Any:
     array([1., 2., 3.])
     """
     axis = axis_of(x, axis, "narrow")
+    start, length = operator.index(start), operator.index(length)
     x = x if hasattr(x, "dtype") else np.asarray(x)
     extent = x.shape[axis]
     first = start + extent if start < 0 else start

@@ -19,6 +19,7 @@ from npgrad.kernels import layer_norm as layer_kernels
 from npgrad.kernels import rms_norm as rms_kernels
 from npgrad.nn import _device
 from npgrad.nn._declare import (
+    as_number,
     axis_of,
     check_real,
     fused,
@@ -223,6 +224,7 @@ def layer_norm(
     >>> npgrad.nn.layer_norm(np.array([[1.0, 3.0]]), np.ones(2), np.zeros(2), 0.0)
     array([[-1.,  1.]])
     """
+    eps = as_number(eps, "layer_norm", "eps")
     axis, wanted = _normalised_axes("layer_norm", x, weight, axis)
     where = f"the normalised axes of x {shape_of(x)}"
     arrays, dtype = _filled("layer_norm", x, weight, bias, wanted, where)
@@ -253,6 +255,7 @@ def rms_norm(x: Any, weight: Any = None, eps: float = 1e-5, *, axis: int = -1) -
     >>> npgrad.nn.rms_norm(np.array([3.0, 4.0]), np.ones(2), 0.0).round(4)
     array([0.8485, 1.1314])
     """
+    eps = as_number(eps, "rms_norm", "eps")
     axis, wanted = _normalised_axes("rms_norm", x, weight, axis)
     where = f"the normalised axes of x {shape_of(x)}"
     (x, weight, _), dtype = _filled("rms_norm", x, weight, None, wanted, where)
@@ -289,6 +292,7 @@ def group_norm(x: Any, groups: int, weight: Any = None, bias: Any = None, eps: f
     >>> npgrad.nn.group_norm(np.array([[1.0, 3.0, 5.0, 9.0]]), 2, eps=0.0)
     array([[-1.,  1., -1.,  1.]])
     """
+    eps = as_number(eps, "group_norm", "eps")
     shape = shape_of(x)
     if len(shape) < 2 or groups < 1 or shape[1] % groups or 0 in shape[1:]:
         wanted = f"(n, channels, ...) with channels divisible by {groups} groups, not empty images"
@@ -325,6 +329,7 @@ def batch_norm(x: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) 
     array([[-1., -1.],
            [ 1.,  1.]])
     """
+    eps = as_number(eps, "batch_norm", "eps")
     shape = shape_of(x)
     if len(shape) < 2 or not np.prod(shape):
         raise wrong_shape("batch_norm", "x", shape, "(n, channels, ...), not empty")

@@ -195,7 +195,9 @@ def cross_entropy(logits: Any, labels: Any) -> Any:
     """
     labels = as_index(labels)
     shape = shape_of(logits)
-    if not shape or labels.shape != shape[:-1]:
+    if not shape:
+        raise wrong_shape("cross_entropy", "logits", shape, "at least one axis, of classes")
+    if labels.shape != shape[:-1]:
         wanted = f"{shape[:-1]}, one label for each row of logits {shape}"
         raise wrong_shape("cross_entropy", "labels", labels.shape, wanted)
     if labels.dtype.kind not in "iu":

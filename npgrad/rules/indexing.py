@@ -99,7 +99,7 @@ def scatter_add(g: Array, index: Array, length: int, axis: int, unique: bool = F
         scatter_rows = module_of("scatter_add").scatter_rows
         if not lead:
             return scatter_rows(rows, index, length)
-        if g.dtype.char in "fd":
+        if g.dtype.char in "fd" and g.dtype.isnative:
             along = module_of("take_along")
             places = along.check_index(index, length, len(lead))
             return along.added_rows(None, (*lead, length, *inner), places, rows, len(lead))
