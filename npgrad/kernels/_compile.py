@@ -57,22 +57,24 @@ def disabled() -> Iterator[None]:
 class Kernel:
     """A function that Numba compiles when it is first called."""
 
-    __slots__ = ("function", "options", "result")
+    __slots__ = ("function", "made", "options", "result")
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
         self.function = function
         self.options = options
-        self.result: Any = None
+        self.made: Any = None  # for kernels that name each other, while they are linked
+        self.result: Any = None  # when that is done: other threads look here without the lock
 
     def compiled(self) -> Any:
         """Numba's dispatcher; names of other kernels in the function's module become theirs."""
         with _lock:
-            if self.result is None:
+            if self.made is None:
                 import numba
 
-                self.result = numba.njit(**self.options)(self.function)
+                self.made = numba.njit(**self.options)(self.function)
                 link(self.function)
-        return self.result
+                self.result = self.made
+            return self.made
 
     def __call__(self, *args: Any) -> Any:
         return (self.result or self.compiled())(*args)

@@ -59,7 +59,7 @@ def statistics(row, eps):  # type: ignore[no-untyped-def]
     total = row.dtype.type(0)
     for j in range(n):
         total += row[j]
-    mean = total * (one / row.dtype.type(n))
+    mean = total / row.dtype.type(n)  # not times 1 / n: of equal entries it is that entry
     square = row.dtype.type(0)
     for j in range(n):
         d = row[j] - mean

@@ -16,7 +16,7 @@ from npgrad.graph.array import GradArray
 from npgrad.kernels import max_pool2d as max_kernels
 from npgrad.kernels import pool2d as kernels
 from npgrad.kernels.pool2d import Window
-from npgrad.nn._declare import operation, prepared, shape_of, wrong_shape
+from npgrad.nn._declare import check_real, operation, prepared, shape_of, wrong_shape
 from npgrad.nn._geometry import pair_of
 from npgrad.table import linear, reverse
 from npgrad.transforms.values import value
@@ -93,6 +93,8 @@ linear(_unwindowed, transpose=lambda g, window: _windowed(g, window), ignores=("
 
 
 def _pooled(function: Any, name: str, x: Any, size: Any, stride: Any, padding: Any) -> Any:
+    if name == "max_pool2d":
+        check_real(name, x)
     (x,), dtype = prepared(x)
     size = pair_of(size, name, "size", 1)
     stride = size if stride is None else pair_of(stride, name, "stride", 1)
