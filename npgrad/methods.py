@@ -17,7 +17,7 @@ from .flat import Flat
 from .graph import backend, operators
 from .graph.array import GradArray, current, lost, recorded, storage
 from .graph.modes import WRAPPED, users
-from .graph.node import Node
+from .graph.node import Node, alive
 from .graph.op import Op
 from .graph.record import call, decided
 from .graph.regions import ALL, fill, getitem, setitem
@@ -220,7 +220,10 @@ def _as_integer_ratio(self: GradArray) -> Any:
 
 
 def _tolist(self: GradArray) -> Any:
-    """Nested lists of recorded numbers."""
+    """Nested lists of recorded numbers; of Python's in plain code, of what outlived its call."""
+    value, node = current(self)
+    if node is not None and not WRAPPED.get() and not alive(node):
+        return value.tolist()
     self = in_double(self)
     if self.ndim == 0:
         return +self
@@ -302,8 +305,9 @@ def _refuse(name: str, why: str) -> Callable[..., Any]:
 
 def _leave(name: str) -> Callable[..., Any]:
     def method(self: GradArray, *args: Any, **kwargs: Any) -> Any:
-        if current(self)[1] is None:
-            return getattr(current(self)[0], name)(*args, **kwargs)
+        value, node = current(self)
+        if node is None or not alive(node):
+            return getattr(value, name)(*args, **kwargs)
         raise GradientLost(lost(self, f"x.{name}()"))
 
     method.__doc__ = "Refused for recorded arrays: the data would leave the recording."

@@ -12,6 +12,7 @@ from ..errors import InPlaceError, NoDerivative
 from . import backend, modes, placing
 from .array import GradArray, current, storage, unwrap
 from .general import General
+from .node import alive
 from .record import call, compiled, decided, elementwise, product
 from .refusals import at, is_number_or_array, plain_out, refuse_objects
 from .regions import copyto
@@ -201,7 +202,8 @@ def _with_keywords(
     dtype = kwargs.pop("dtype", None)
     if kwargs.get("sig") is not None or kwargs.get("signature") is not None:
         raise NoDerivative(f"npgrad: {op.name} with signature= is not recorded (at {at(frame)})")
-    if out is not None and type(out) is not GradArray and any(p is not None for p in parents):
+    plainly_out = out is not None and type(out) is not GradArray
+    if plainly_out and any(p is not None and alive(p) for p in parents):
         raise InPlaceError(plain_out(op.name, frame))
     if dtype is not None:
         backend.check_dtype(ufunc, values, dtype, kwargs.get("casting", "same_kind"))

@@ -19,7 +19,7 @@ from .every_case import general_slowly, several_handles
 from .general import OPTION, STRICT, General, Slots, Zeros
 from .keeping import protect
 from .listeners import note
-from .node import Node
+from .node import Node, alive
 from .op import Elementwise, Op
 from .refusals import at, no_rule, refuse_times
 from .results import assign, strip, wrapped
@@ -324,6 +324,14 @@ def _plain_tuple(value: tuple[Any, ...]) -> bool:
     return True
 
 
+def outlived(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether all that is recorded outlived its call, and so acts as its value (decision 0013)."""
+    met: list[Node] = []
+    for value in (*args, *kwargs.values()):
+        strip(value, met)
+    return bool(met) and not any(map(alive, met))
+
+
 def call(rule: table.Rule, args: tuple[Any, ...], kwargs: dict[str, Any], frame: FrameType) -> Any:
     """Do what the table decides for a function called with at least one GradArray."""
     op = rule.compiled
@@ -336,12 +344,16 @@ def call(rule: table.Rule, args: tuple[Any, ...], kwargs: dict[str, Any], frame:
         return rule.fun(*args, **kwargs)  # comes back through the protocol for ufuncs
     if kind in ("linear", "bilinear", "reverse"):
         return general(compiled(rule), args, kwargs, frame)
+    if kind == "writes" and args and type(args[0]) is backend.NDARRAY and outlived(args, kwargs):
+        return rule.fun(*map(strip, args), **{k: strip(v) for k, v in kwargs.items()})
     if kind in ("composed", "writes"):
         body = rule.body if rule.body is not None else rule.fun._implementation
         return body(*args, **kwargs)
     if kind == "refused":
         if hasattr(rule.fun, "nin") and not kwargs:
             rule.fun(*map(strip, args))  # floats have no bits to NumPy either: its own error
+        if outlived(args, kwargs):
+            return rule.fun(*map(strip, args), **{k: strip(v) for k, v in kwargs.items()})
         raise NoDerivative(
             f"npgrad: {rule.name} has no derivative ({rule.reason}). Recorded at {at(frame)}. To "
             f"treat its argument as a constant: {rule.name}(npgrad.value(x))."
