@@ -7,6 +7,8 @@ import json
 import re
 import statistics
 import struct
+import sys
+import types
 import warnings
 
 import numpy as np
@@ -146,9 +148,14 @@ def test_what_stands_for_poly1d_is_it() -> None:
     assert npgrad.grad(f)(X).tolist() == [2.0, 0.0, 0.0]
 
 
-def test_a_package_that_is_not_wrapped_is_named() -> None:
-    with pytest.raises(GradientLost, match=r"npgrad\.wrap\(f, also=\('statistics',\)\)"):
-        npgrad.grad(lambda x: statistics.fmean(x))(X)
+def test_a_package_that_is_not_wrapped_is_named(monkeypatch) -> None:
+    other = types.ModuleType("another_package")
+    exec("import math\ndef sine(x):\n    return math.sin(x)\n", vars(other))
+    monkeypatch.setitem(sys.modules, "another_package", other)
+    with pytest.raises(GradientLost, match=r"npgrad\.wrap\(f, also=\('another_package',\)\)"):
+        npgrad.grad(lambda x: other.sine(x[0]))(X)
+    f = npgrad.wrap(lambda x: other.sine(x[0]), also=("another_package",))
+    np.testing.assert_allclose(npgrad.grad(f)(X), [np.cos(X[0]), 0, 0])
     f = npgrad.wrap(lambda x: statistics.fmean(x), also=("statistics",))
     np.testing.assert_allclose(npgrad.grad(f)(X), np.full(3, 1 / 3))
 
