@@ -36,7 +36,9 @@ _new: Any = object.__new__
 class Root:
     """Memory that several handles may see."""
 
-    __slots__ = ("array", "exported", "first", "locked", "node", "version", "windows")
+    __slots__ = (
+        "__weakref__", "array", "exported", "first", "locked", "node", "version", "windows",
+    )  # fmt: skip
 
     def __init__(self, array: Any, node: Node | None) -> None:
         self.array = array
@@ -45,7 +47,8 @@ class Root:
         self.version = 0
         self.exported: str | None = None  # where __array__ handed the storage out
         self.locked = False  # x.setflags(write=False)
-        self.windows: Any = None  # whether a copy is alive that is a view in NumPy (as_strided)
+        # References to roots of copies that are views in NumPy (as_strided), while those live.
+        self.windows: tuple[Any, ...] = ()
 
     def own(self) -> None:
         """Make sure that writing to the storage changes nothing that somebody else holds."""
@@ -203,7 +206,7 @@ def _prepare(handle: GradArray, recorded: bool) -> View:
     view = view_of(handle)
     if view.root.locked:
         raise ValueError("assignment destination is read-only")
-    if view.root.windows is not None and view.root.windows() is not None:
+    if any(window() is not None for window in view.root.windows):
         raise InPlaceError(
             "npgrad: this would write into an array of which as_strided made windows; in a "
             "recording they are a copy, which would not see it. Instead: sliding_window_view, or "

@@ -13,7 +13,6 @@ import functools
 import inspect
 import itertools
 import types
-import weakref
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,7 @@ from npgrad.graph import backend, ownership
 from npgrad.graph.array import GradArray, lost, plain, recorded, storage, unwrap
 from npgrad.graph.modes import WRAPPED as ACTIVE
 from npgrad.graph.stacking import has_recorded, items_of, stacked
-from npgrad.graph.views import region, view_of
+from npgrad.graph.views import region
 from npgrad.methods import adopted
 from npgrad.rules import creation
 from npgrad.wrapping.elements import Vectorize, apply_along_axis, frompyfunc
@@ -274,32 +273,6 @@ def _fromiter(iter: Any, dtype: Any, count: int = -1, **kwargs: Any) -> Any:  # 
     if len(items) < count:
         raise ValueError(f"iterator too short: Expected {count} but iterator had only {len(items)}")
     return _converted(np.asarray, stacked(items), (dtype,), {})
-
-
-_strided = np.lib.stride_tricks.as_strided
-
-
-@functools.wraps(_strided)
-def as_strided(x: Any, shape: Any = None, strides: Any = None, *args: Any, **kwargs: Any) -> Any:
-    """``as_strided`` of a recorded array: its elements, gathered, and so read-only."""
-    if not ACTIVE.get() or type(x) is not GradArray:
-        return _strided(x, shape, strides, *args, **kwargs)
-    held = plain(x)
-    if not held.flags.forc:
-        raise NoDerivative(
-            "npgrad: as_strided of a recorded array that has gaps; x.copy() has none"
-        )
-    places = np.asarray(np.arange(held.size).reshape(held.shape), order=_order(held))
-    if strides is not None:
-        strides = tuple(step * places.itemsize // held.itemsize for step in strides)
-    made = x.reshape(-1)[np.array(_strided(places, shape, strides))]
-    made.setflags(write=False)
-    view_of(x).root.windows = weakref.ref(made)
-    return made
-
-
-def _order(array: Any) -> Any:
-    return "C" if array.flags.c_contiguous else "F"
 
 
 def _piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:

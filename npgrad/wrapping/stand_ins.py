@@ -19,11 +19,12 @@ from npgrad.wrapping.builtin_names import CONTAINERS, NUMPY_TYPES
 from npgrad.wrapping.caches import CACHES, Uncached
 from npgrad.wrapping.elements import python_ufunc, vectorized
 from npgrad.wrapping.lists import LISTED, POLYNOMIALS
-from npgrad.wrapping.makers import MAKERS, as_strided
+from npgrad.wrapping.makers import MAKERS
 from npgrad.wrapping.masked import masked_names
 from npgrad.wrapping.mathematics import CMATH, MATH
 from npgrad.wrapping.neighbours import Kind
 from npgrad.wrapping.optimisers import comparing
+from npgrad.wrapping.strides import as_strided
 from npgrad.wrapping.ufuncs import NAMED, of_lists
 
 _CHAPTERS = (
@@ -79,7 +80,12 @@ def _numpy() -> dict[int, Any]:
         found[id(module)] = _standing_for(module, names)
     calls = {**LISTED, **POLYNOMIALS}
     names = {name: calls[id(value)] for name, value in vars(np).items() if id(value) in calls}
-    names.update(MAKERS, linalg=found[id(np.linalg)], fft=found[id(np.fft)])
+    tricks = np.lib.stride_tricks
+    windows = LISTED[id(tricks.sliding_window_view)]
+    strided = {"as_strided": as_strided, "sliding_window_view": windows}
+    found[id(tricks)] = _standing_for(tricks, strided)
+    found[id(np.lib)] = _standing_for(np.lib, {"stride_tricks": found[id(tricks)]})
+    names.update(MAKERS, linalg=found[id(np.linalg)], fft=found[id(np.fft)], lib=found[id(np.lib)])
     for name, value in vars(np).items():
         if id(value) in NUMPY_TYPES:
             names[name] = NUMPY_TYPES[id(value)]
