@@ -13,6 +13,8 @@ from __future__ import annotations
 import builtins
 import collections.abc
 import dis
+import functools
+import itertools
 import types
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -247,6 +249,30 @@ def types_asked_for(codes: Iterable[types.CodeType]) -> frozenset[Any]:
     return frozenset(asked)
 
 
+def names_asked(codes: Iterable[types.CodeType]) -> frozenset[str]:
+    """The names in code that asks whether something is the same object as another.
+
+    A type that an attribute or a table of such a name holds may be what it asks for.
+    """
+    found: set[str] = set()
+    for outer in codes:
+        for code in nested(outer):
+            if asks_identity(code):
+                found.update(code.co_names)
+    return frozenset(found)
+
+
+@functools.lru_cache(maxsize=4096)
+def asks_identity(code: types.CodeType) -> bool:
+    """Whether `code` asks ``kind is float`` of what it holds, not only ``is None``."""
+    if _IS not in code.co_code[::2]:
+        return False
+    steps = list(dis.get_instructions(code))
+    pairs = itertools.pairwise(steps)
+    return any(step.opname == "IS_OP" and before.opname != "LOAD_CONST" for before, step in pairs)
+
+
+_IS = dis.opmap["IS_OP"]
 _NAMED = {kind.__name__: kind for kind in (*_KINDS, np.ndarray)}
 _NAMED.update(double=np.float64, single=np.float32)
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from npgrad.graph.array import GradArray
-from npgrad.wrapping.builtin_names import SHADOWS
+from npgrad.wrapping.builtin_names import SHADOWS, asks_identity
 from npgrad.wrapping.holders import dictionaries_of
 from npgrad.wrapping.patch import LOCK, Patch, look_at, patch_of
 from npgrad.wrapping.places import content, functions_of, is_own, places_in
@@ -61,8 +61,12 @@ class Own(Patch):
     def _find(self, held: list[Any]) -> None:
         self.held = held
         self.places = [place for function in self.functions for place in places_in(function)]
-        tables = dictionaries_of({str(i): v for i, v in enumerate(held) if type(v) is dict})
-        self.tables = [patch_of(table) for table in tables]
+        space = {str(i): v for i, v in enumerate(held) if type(v) is dict}
+        asked = any(asks_identity(function.__code__) for function in self.functions)
+        self.tables = []
+        for label, table in dictionaries_of(space):
+            self.tables.append(patch_of(table))
+            self.tables[-1].asked_by(frozenset(space) if asked else frozenset(), label)
         look_at(self.tables)
 
     def enter(self, opened: list[Patch]) -> None:

@@ -30,13 +30,16 @@ def _top(name: Any) -> str:
     return name.partition(".")[0] if isinstance(name, str) else ""
 
 
-def dictionaries_of(space: dict[str, Any]) -> Iterator[dict[Any, Any]]:
-    """The dictionaries of `space` and of its own instances that hold something to replace."""
+def dictionaries_of(space: dict[str, Any]) -> Iterator[tuple[str | None, dict[Any, Any]]]:
+    """The dictionaries of `space` that hold something to replace, by their names there.
+
+    With those of its own instances, which have none.
+    """
     own = _top(space.get("__name__"))
     if own == "npgrad":
         return  # a copy of one of its modules, as doctest makes: what it holds, npgrad itself uses
     typed = own == "__main__"
-    for value in list(space.values()):
+    for label, value in list(space.items()):
         if type(value) is dict:
             held: Any = value
         elif issubclass(type(value), _NO_HOLDERS) or _top(type(value).__module__) != own:
@@ -47,9 +50,10 @@ def dictionaries_of(space: dict[str, Any]) -> Iterator[dict[Any, Any]]:
             continue
         parts = list(held.values())
         if any(id(part) in NUMBERS or replacement(part) is not None for part in parts):
-            yield held
+            yield label if held is value else None, held
         elif typed and (not parts or any(isinstance(part, _CALLED) for part in parts)):
-            yield held  # a registry, in which an entry may be put or exchanged
+            # a registry, in which an entry may be put or exchanged
+            yield label if held is value else None, held
 
 
 def _dictionary(instance: Any) -> Any:
@@ -73,16 +77,17 @@ def _plainly(convert: types.FunctionType) -> types.FunctionType:
 _IMMUTABLE, _HEAP = 1 << 8, 1 << 9  # Py_TPFLAGS_IMMUTABLETYPE, Py_TPFLAGS_HEAPTYPE
 
 
-def attributes_of(kind: type) -> Iterator[tuple[Any, Any, Any]]:
+def attributes_of(kind: type, asked: frozenset[str]) -> Iterator[tuple[Any, Any, Any]]:
     """The attributes of a class, and of those written in it, to replace: as places.
 
-    None of a class that cannot be changed, as those of C extensions.
+    Types stay under the names `asked`, which code beside an ``is`` names. None of a class that
+    cannot be changed, as those of C extensions.
     """
     if not kind.__flags__ & _HEAP or kind.__flags__ & _IMMUTABLE:
         return
     for name, value in list(vars(kind).items()):
         if isinstance(value, type) and value.__qualname__ == f"{kind.__qualname__}.{name}":
-            yield from attributes_of(value)
+            yield from attributes_of(value, asked)
         if name == "__array__" and type(value) is types.FunctionType:
             yield functools.partial(setattr, kind, name), value, _plainly(value)
             continue
@@ -91,7 +96,7 @@ def attributes_of(kind: type) -> Iterator[tuple[Any, Any, Any]]:
         new = replacement(held)
         if new is None:
             new = NUMBERS.get(id(held))
-        if new is None:
+        if new is None or (name in asked and isinstance(held, type)):
             continue
         if bound is not None:
             new = bound(new)

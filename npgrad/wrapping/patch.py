@@ -16,7 +16,7 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from npgrad.wrapping.builtin_names import nested, shadows_for, types_asked_for
+from npgrad.wrapping.builtin_names import names_asked, nested, shadows_for, types_asked_for
 from npgrad.wrapping.compiling import Originals, ufunc_places
 from npgrad.wrapping.generated import Generated, generated_in, is_module
 from npgrad.wrapping.holders import NUMBERS, attributes_of
@@ -51,6 +51,8 @@ class Patch:
         # What each call that uses it needs, by the identity of its list; None is everything.
         self.users: dict[int, tuple[Entry, ...] | None] = {}
         self.strict: frozenset[Any] = frozenset()  # types for which its code asks `is np.float64`
+        # Names beside an `is` in code: those of its own code; of a table, the keys asked for so.
+        self.asked: frozenset[str] = frozenset()
         self.lists: frozenset[Any] = frozenset()  # ufuncs that its code hands lists
         self.entries: list[Entry] = []
         self.places: list[Place] = []
@@ -73,6 +75,14 @@ class Patch:
         self.met = [*self.met[-100:], code]
         self.size = min(self.size, 0)
 
+    def asked_by(self, names: frozenset[str], label: str | None) -> None:
+        """Code names these beside an ``is``: the table `label`, or its keys as attributes."""
+        keys = frozenset(self.space)
+        asked = (keys if label in names else frozenset()) if label else keys & names
+        if not asked <= self.asked:
+            self.asked |= asked
+            self.size = min(self.size, 0)
+
     def look(self) -> None:
         """Find the names bound since the last look; all anew while nothing is replaced."""
         space, first = self.space, self.size < 0 or not self.users
@@ -84,10 +94,13 @@ class Patch:
         codes: list[types.CodeType] = [*(self.codes or ()), *self.met]
         entries: list[Entry] = []
         places: list[Place] = []
+        classes: list[type] = []
         for name, value in self.named():
             new = replacement(value)
             if new is None and self.holds:
                 new = NUMBERS.get(id(value))
+            if self.holds and name in self.asked and isinstance(value, type):
+                continue
             if new is not None and name not in known:
                 entries.append((name, value, new))
             elif REGISTERED and name not in known and (ruled := with_rule(value)) is not None:
@@ -103,10 +116,14 @@ class Patch:
                         if not compiled and has_sites(function):
                             places.append((exchange_of(function), False, True))
                 if isinstance(value, type):
-                    places.extend(attributes_of(value))
+                    classes.append(value)
             elif first and type(value) is types.FunctionType and not is_own(value):
                 places.extend(cells_of(value))  # a namespace's function, made for `xp`
                 self.others.extend(generated_in([value], space))
+        if not self.holds:
+            self.asked |= names_asked(codes)
+        for kind in classes:
+            places.extend(attributes_of(kind, self.asked))
         self.imports = self.imports or any(map(imports_numpy, codes))
         self.strict |= types_asked_for(codes)
         self.lists |= given_lists(codes)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import dis
 import functools
 import operator
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from npgrad.wrapping.builtin_names import SHADOWS
+from npgrad.wrapping.builtin_names import SHADOWS, asks_identity
 from npgrad.wrapping.stand_ins import replacement
 
 Place = tuple[Callable[[Any], None], Any, Any]  # how to set it, what it is, what it is to be
@@ -88,24 +87,13 @@ def _standing(value: Any, code: types.CodeType) -> Any:
     """What stands for `value` where `code` uses it as a variable; `value` itself for nothing."""
     new = _NUMBERS.get(id(value))
     new = replacement(value) if new is None else new
-    if new is None or (isinstance(value, type) and not _takes_any(code)):
+    if new is None or (isinstance(value, type) and asks_identity(code)):
         return value
     return new
 
 
 # `float` under another name; the name itself is met in the namespace.
 _NUMBERS = {id(kind): SHADOWS[kind.__name__] for kind in (float, complex)}
-
-
-@functools.lru_cache(maxsize=1024)
-def _takes_any(code: types.CodeType) -> bool:
-    """Whether `code` does not ask ``kind is float`` of what it holds, only ``is None``."""
-    before = ""
-    for step in dis.get_instructions(code):
-        if step.opname == "IS_OP" and before != "LOAD_CONST":
-            return False
-        before = step.opname
-    return True
 
 
 def cells_of(function: types.FunctionType) -> Iterator[Place]:

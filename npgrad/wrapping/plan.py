@@ -34,7 +34,7 @@ from npgrad.wrapping.patch import (
     patches,
     serving,
 )
-from npgrad.wrapping.stand_ins import REGISTERED, meet_scipy, with_rule
+from npgrad.wrapping.stand_ins import REGISTERED, meet_scipy, meet_tables, with_rule
 from npgrad.wrapping.ufuncs import given_lists
 
 # Never looked into: npgrad's own modules, what NumPy is made of, and what must see plain arrays.
@@ -121,9 +121,18 @@ class Plan:
         ]
         if self.space is not None:
             spaces.append(self.space)
-        spaces += [held for space in spaces for held in dictionaries_of(space)]
+        unequal = [meet_tables(space) for space in spaces]
+        if any(unequal):
+            renew()
         mine = {id(space): patch_of(space) for space in spaces}
         look_at(mine.values())
+        held = {}
+        for space in spaces:
+            for label, table in dictionaries_of(space):
+                held[id(table)] = patch_of(table)
+                held[id(table)].asked_by(mine[id(space)].asked, label)
+        look_at(held.values())
+        mine.update(held)
         generated = [*lambdified(), *(one for patch in mine.values() for one in patch.others)]
         served = {id(space): serving(space, code) for space, code in generated}
         look_at(served.values())

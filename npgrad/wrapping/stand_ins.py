@@ -25,6 +25,7 @@ from npgrad.wrapping.mathematics import CMATH, MATH
 from npgrad.wrapping.neighbours import Kind
 from npgrad.wrapping.optimisers import comparing
 from npgrad.wrapping.strides import as_strided
+from npgrad.wrapping.tables import equal, functions_in
 from npgrad.wrapping.ufuncs import NAMED, of_lists
 
 _CHAPTERS = (
@@ -212,6 +213,25 @@ def register(function: Any, new: Any) -> None:
     for made in (*_numpy().values(), *_scipy.values()):
         if type(made) is types.ModuleType:
             _meet_registered(made)
+
+
+def meet_tables(space: dict[str, Any]) -> bool:
+    """Let what stands for the functions in tables of `space` equal them; whether any did not."""
+    found = False
+    for known in (_numpy(), _scipy):
+        for function in list(functions_in(space, known)):
+            old = known[id(function)]
+            if not isinstance(old, types.FunctionType):  # it equals, or is an object of its own
+                continue
+            known[id(function)] = new = equal(old, function)
+            _originals[id(new)] = function
+            for made in (MATH, CMATH, *_made):
+                for name in [name for name, value in vars(made).items() if value is old]:
+                    vars(made)[name] = new
+            found = True
+    if found:
+        _numpy_where.cache_clear()
+    return found
 
 
 def with_rule(value: Any) -> tuple[Any, Any] | None:

@@ -41,7 +41,8 @@ def _flat(root: Root) -> GradArray:
     """A handle of a root's memory, element after element."""
     whole = GradArray(root.array, root.node)
     whole._view = View(root, None, None, ())
-    return (whole if root.array.flags.c_contiguous else whole.T).reshape(-1)
+    flat: GradArray = (whole if root.array.flags.c_contiguous else whole.T).reshape(-1)
+    return flat
 
 
 def _places(memory: Any, held: Any, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
