@@ -51,13 +51,13 @@ def _copy(value: Any) -> Any:
     value = unwrap(value)
     if isinstance(value, np.ndarray):
         return value.copy(order="K")
-    if type(value) is tuple:
-        return tuple(map(_copy, value))
+    if isinstance(value, tuple):
+        return getattr(value, "_make", tuple)(map(_copy, value))
     return value if isinstance(value, _PLAIN) else _UNKNOWN
 
 
 def _holds_unknown(value: Any) -> bool:
-    return value is _UNKNOWN or (type(value) is tuple and any(map(_holds_unknown, value)))
+    return value is _UNKNOWN or (isinstance(value, tuple) and any(map(_holds_unknown, value)))
 
 
 def _compiled_result(dispatcher: Any, given: list[Any]) -> Any:

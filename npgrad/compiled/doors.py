@@ -187,21 +187,22 @@ def compiled_call(function: Any, args: tuple[Any, ...], error: type[Exception]) 
 
 
 def _is_number(value: Any) -> bool:
-    if type(value) in (list, tuple):
+    if isinstance(value, (list, tuple)):
         return False
     return isinstance(value, (int, float, complex)) or np.shape(unwrap(value)) == ()
 
 
 def _is_recorded(value: Any) -> bool:
-    if type(value) in (list, tuple):
+    if isinstance(value, (list, tuple)):
         return any(_is_recorded(item) for item in value)
     return type(value) is GradArray and recorded(value)
 
 
 def _opened(value: Any) -> Any:
     """A constant as the plain array that it shares its memory with."""
-    if type(value) in (list, tuple):
-        return type(value)([_opened(item) for item in value])
+    if isinstance(value, (list, tuple)):
+        made = [_opened(item) for item in value]
+        return getattr(value, "_make", type(value))(made)  # of a named tuple
     return value.__array__() if type(value) is GradArray else value
 
 

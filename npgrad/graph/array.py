@@ -22,6 +22,7 @@ from . import backend
 from .deferred import LAZY
 from .doors import OWN, makes_text
 from .handles import (
+    Flags,
     current,
     export,
     hash_of_number,
@@ -132,8 +133,8 @@ class GradArray(Declared):
 
     @property
     def flags(self) -> Any:
-        """Memory layout of the value."""
-        return storage(self).flags
+        """Memory layout of the value, and whether it may be written to."""
+        return Flags(self)
 
     @property
     def device(self) -> Any:

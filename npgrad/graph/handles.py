@@ -24,6 +24,40 @@ def storage(handle: GradArray) -> Any:
     return array if array is not None else handle._view.peek()
 
 
+class Flags:
+    """``x.flags``: how the memory is laid out, and whether the recorded array may be written to."""
+
+    __slots__ = ("_handle",)
+
+    def __init__(self, handle: GradArray) -> None:
+        object.__setattr__(self, "_handle", handle)
+
+    def __getattr__(self, name: str) -> Any:
+        root = getattr(self._handle._view, "root", None)
+        if name == "writeable" and root is not None and root.locked:
+            return False
+        return getattr(storage(self._handle).flags, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "writeable":  # as x.setflags: the memory itself may belong to others
+            self._handle.setflags(write=value)
+        else:
+            setattr(storage(self._handle).flags, name, value)
+
+    def __getitem__(self, key: str) -> Any:
+        known = storage(self._handle).flags[key]
+        return self.writeable if key in ("W", "WRITEABLE") else known
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        if key in ("W", "WRITEABLE"):
+            self.writeable = value
+        else:
+            storage(self._handle).flags[key] = value
+
+    def __repr__(self) -> str:
+        return repr(storage(self._handle).flags)
+
+
 def current(handle: GradArray) -> tuple[Any, Node | None]:
     """The handle's array and node as of now."""
     if handle._view is not None:

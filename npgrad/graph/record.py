@@ -42,8 +42,11 @@ def decided(fun: Any) -> table.Rule:
     rule = table.lookup(fun)
     if rule is None:
         name = table.function_name(fun)
+        foreign = ""
+        if type(fun).__name__ == "ufunc":  # of C code, or Numba's with target="parallel"
+            foreign = f"Give it a rule, npgrad.register_vjp({name}, ...). "
         raise NoDerivative(
-            f"npgrad: nothing is decided for {name}; it was not called. "
+            f"npgrad: nothing is decided for {name}; it was not called. {foreign}"
             f"To treat its argument as a constant: {name}(npgrad.value(x))."
         )
     return rule

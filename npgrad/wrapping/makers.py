@@ -12,6 +12,7 @@ import collections
 import functools
 import inspect
 import itertools
+import math
 import types
 from typing import Any
 
@@ -275,6 +276,25 @@ def _fromiter(iter: Any, dtype: Any, count: int = -1, **kwargs: Any) -> Any:  # 
     return _converted(np.asarray, stacked(items), (dtype,), {})
 
 
+class _Broadcast:
+    """``np.broadcast`` of recorded arrays: a common shape, and tuples of recorded numbers."""
+
+    def __init__(self, arrays: list[Any]) -> None:
+        self._arrays = arrays
+        self.shape = np.broadcast_shapes(*map(np.shape, arrays))
+        self.size = math.prod(self.shape)
+        self.nd = self.ndim = len(self.shape)
+        self.numiter = len(arrays)
+
+    def __iter__(self) -> Any:
+        return zip(*[np.broadcast_to(a, self.shape).flat for a in self._arrays], strict=True)
+
+
+def _broadcast(*args: Any) -> Any:
+    arrays = [vector(a) for a in args] if ACTIVE.get() else []
+    return _Broadcast(arrays) if has_recorded(arrays) else np.broadcast(*args)
+
+
 def _piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
     """``np.piecewise``, whose own buffer would be plain."""
     if not ACTIVE.get():
@@ -336,6 +356,7 @@ def _makers() -> dict[str, Any]:
     makers["asarray_chkfinite"] = functools.wraps(np.asarray_chkfinite)(_chkfinite)
     makers["piecewise"] = _piecewise
     makers["nditer"] = _nditer
+    makers["broadcast"] = _broadcast
     makers["ndenumerate"] = _ndenumerate
     makers.update(r_=Joined(np.r_), c_=Joined(np.c_))
     makers.update(mgrid=Grid(np.mgrid), ogrid=Grid(np.ogrid))
