@@ -227,9 +227,8 @@ def _message(node: Node | None, what: str, frame: FrameType) -> str:
     asked = asking()
     known = (_not_covered() or _PLAIN) if stores(frame) else remedy(asked)
     if _asker(frame) == "statistics":
-        known = (
-            "np.mean, np.median, np.std, np.corrcoef, np.polyfit: statistics takes plain numbers"
-        )
+        known = "np.mean, np.median, np.std, np.corrcoef, np.polyfit, since statistics takes plain "
+        known += f"numbers; or {also}" if (also := _not_covered()) else "numbers"
     if divides_polynomials(frame):
         known = "np.polydiv(p, q) in wrapped code, for p / q of two np.poly1d"
     instead = known or _not_covered() or _left_alone() or GENERAL
