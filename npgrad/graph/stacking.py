@@ -68,7 +68,7 @@ def items_of(a: Any) -> Any:
 def gathered(value: Any) -> Any:
     """A sequence of recorded numbers, of whatever class, as an array; any other value as it is."""
     kind = type(value)
-    if kind is GradArray:
+    if kind is GradArray or backend.on_device(value):
         return value
     if backend.subclasses is not None and backend.subclasses.holds_elements(value):
         return backend.subclasses.elements(value)
