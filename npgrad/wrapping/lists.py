@@ -155,7 +155,7 @@ def _picking(function: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
         return args
     conditions = args[0]
     if function is np.select:
-        conditions = [np.asarray(condition) for condition in conditions]
+        conditions = [np.asarray(c) if type(c) in (list, tuple) else c for c in conditions]
     return conditions, [vector(item) for item in args[1]], *args[2:]
 
 
