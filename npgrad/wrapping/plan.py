@@ -93,6 +93,7 @@ class Plan:
         self.folder = folder_of_script(packages)  # what lies beside a script is its own code
         self.space = space  # the function's own globals, which need not be a module's
         self.modules = 0  # how many were loaded when the plan was made
+        self.main: Any = None  # the script then; a notebook may run several
         self.sympy: Any = None  # its module that makes functions, if it is loaded
         self.lambdified = 0  # how many it had made
         self.all: list[Patch] = []
@@ -148,6 +149,7 @@ class Plan:
             self.patches += (DISTRIBUTIONS,)
         self.ruled = self._named_elsewhere({id(patch.space) for patch in self.all})
         self.modules = len(sys.modules)
+        self.main = sys.modules.get("__main__")
         self.sympy = sys.modules.get(LAMBDIFY)
         self.lambdified = lambdified_count(self.sympy)
 
@@ -177,7 +179,8 @@ class Plan:
 
     def look(self) -> None:
         """Look at what was bound since the last look."""
-        if self.modules != len(sys.modules) or (
+        known = self.modules == len(sys.modules) and self.main is sys.modules.get("__main__")
+        if not known or (
             self.sympy is not None and self.lambdified != lambdified_count(self.sympy)
         ):
             return self.refresh()

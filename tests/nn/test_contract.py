@@ -164,6 +164,7 @@ REAL = (
     "rms_norm",
     "group_norm",
     "batch_norm",
+    "max_pool2d",
 )
 
 
