@@ -37,6 +37,13 @@ KNOWN = [
     ),
     # A swap without a copy: NumPy's rows are views, so one row is lost.
     known("a = x * 1.0\na[0], a[1] = a[1], a[0]\nreturn a * np.sin(y)", ((2, 3), (3,))),
+    # A rule that looks for ties meets equal entries: no question of the program's.
+    known(
+        "a = x * 1.0\nb = y + 0.0\nnp.maximum.at(a, [0, -1, 0], 0.7)\n"
+        "return b + 0.1 * np.sum(np.sin(a))",
+        ((2, 3), (3,)),
+        0,
+    ),
     # A scalar is a value: the augmented one is another number.
     known("a = np.sum(x)\nb = a\nb += x[0] * y[1]\nreturn a * b + y"),
 ]
