@@ -167,8 +167,8 @@ def _hasattr(obj: Any, name: str, /) -> bool:
 _OF_ARRAYS = ("__iter__", "__len__", "__contains__")
 
 
-class _Protocol:
-    """``collections.abc.Iterable`` and its kin: a class derived from it derives from the original.
+class ForClass:
+    """An object that stands for a class: what is derived from it derives from the original.
 
     No class itself, since a class that has one of these for a base is asked for its subclasses.
     """
@@ -177,8 +177,6 @@ class _Protocol:
         self.original = original
 
     def __instancecheck__(self, instance: Any) -> bool:
-        if type(instance) is GradArray and WRAPPED.get():
-            return issubclass(_Type.recorded(instance), self.original)
         return isinstance(instance, self.original)
 
     def __subclasscheck__(self, subclass: type) -> bool:
@@ -190,17 +188,26 @@ class _Protocol:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.original, name)
 
-    def __getitem__(self, item: Any) -> Any:
-        return self.original[item]
-
-    def __or__(self, other: Any) -> Any:
-        return self.original | other
-
     def __eq__(self, other: object) -> bool:
         return other is self or other is self.original
 
     def __hash__(self) -> int:
         return hash(self.original)
+
+
+class _Protocol(ForClass):
+    """``collections.abc.Iterable`` and its kin."""
+
+    def __instancecheck__(self, instance: Any) -> bool:
+        if type(instance) is GradArray and WRAPPED.get():
+            return issubclass(_Type.recorded(instance), self.original)
+        return super().__instancecheck__(instance)
+
+    def __getitem__(self, item: Any) -> Any:
+        return self.original[item]
+
+    def __or__(self, other: Any) -> Any:
+        return self.original | other
 
 
 # What every GradArray is by its methods, and a number, or an array, is not.

@@ -14,6 +14,7 @@ from npgrad.graph.array import GradArray, recorded
 from npgrad.graph.modes import WRAPPED
 from npgrad.graph.stacking import has_recorded
 from npgrad.transforms.values import value
+from npgrad.wrapping.builtin_names import ForClass
 from npgrad.wrapping.lists import vector
 
 
@@ -81,32 +82,11 @@ class Tree:
         return (made if np.all(found) else np.where(found, made, np.inf)), indices
 
 
-class Kind:
+class Kind(ForClass):
     """What stands for the class of such a tree."""
-
-    def __init__(self, original: type) -> None:
-        self.original = original
 
     def __call__(self, data: Any, *args: Any, **kwargs: Any) -> Any:
         """A tree over `data`."""
         if not WRAPPED.get():
             return self.original(data, *args, **kwargs)
         return Tree(self.original, data, args, kwargs)
-
-    def __instancecheck__(self, instance: Any) -> bool:
-        return isinstance(instance, self.original)
-
-    def __subclasscheck__(self, subclass: type) -> bool:
-        return issubclass(subclass, self.original)
-
-    def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[Any, ...]:
-        return (self.original,)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.original, name)
-
-    def __eq__(self, other: object) -> bool:
-        return other is self or other is self.original
-
-    def __hash__(self) -> int:
-        return hash(self.original)
