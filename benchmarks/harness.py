@@ -22,6 +22,7 @@ import select
 import statistics
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import ModuleType
@@ -31,6 +32,10 @@ import numpy as np
 
 SEED = 20
 # Idle workers must sleep: OpenMP threads that spin between rounds would steal the other's cores.
+# OpenBLAS has no such setting: its threads spin for 2**26 cycles after a product, 27 ms at 2.5 GHz.
+# A worker that was sampled at once after another's products had half a core less: NumPy by hand
+# took 3.3 times the forward of the large MLP where it takes 2.0, and npgrad 6.4 for 3.2.
+PAUSE_SECONDS = 0.05
 QUIET = {"OMP_WAIT_POLICY": "PASSIVE", "KMP_BLOCKTIME": "0", "PYTHONHASHSEED": "0"}
 
 
@@ -256,6 +261,7 @@ def measure(
             say(f"round {number + 1} of {rounds}")
             for found, worker in list(workers):
                 try:
+                    time.sleep(PAUSE_SECONDS)
                     answer = worker.ask("sample", limit)
                 except WorkerFailed as failure:
                     found.refused = str(failure)

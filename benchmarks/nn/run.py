@@ -21,9 +21,11 @@ import platform
 import statistics
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
+from benchmarks.harness import PAUSE_SECONDS
 from benchmarks.nn.cases import CASES
 
 LIBRARIES = ("npgrad", "torch")
@@ -75,6 +77,7 @@ def measure(names: list[str], rounds: int, seconds: float, threads: int) -> list
             times: dict[str, list[Any]] = {who: [] for who in asked}
             for _ in range(rounds):
                 for who, (worker, what) in asked.items():
+                    time.sleep(PAUSE_SECONDS)
                     times[who] += worker.ask(name, what, seconds)
             row: dict[str, Any] = {"case": name, "mode": mode, "bar": CASES[name].bar}
             for who, runs in times.items():
