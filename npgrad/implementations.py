@@ -61,12 +61,6 @@ def one_pass(first: Array, *others: Array, operation: str = "slopes") -> Any:
     return kernel(operation)
 
 
-# Multiplications of a stack of products, and entries of a matrix, from which on threads of our own
-# are worth their hand-over.
-STACKED = 1 << 22
-TALL = 1 << 20
-
-
 def plain_floats(*arrays: Array) -> bool:
     """Whether all are NumPy's own arrays of one dtype that BLAS computes with."""
     dtype = getattr(arrays[0], "dtype", None)
@@ -75,21 +69,7 @@ def plain_floats(*arrays: Array) -> bool:
 
 
 def matmul(left: Array, right: Array) -> Array:
-    """``left @ right``: large stacks, and a row by a tall matrix, by threads of our own.
-
-    BLAS joins its threads after each product of a stack, which on a busy machine waits for a time
-    slice each time.
-    """
-    if left.ndim == right.ndim == 3:
-        count, rows, inner = left.shape
-        columns = right.shape[2]
-        many = count > 1 and count * rows * inner * columns >= STACKED
-        if many and right.shape[:2] == (count, inner) and plain_floats(left, right):
-            out = np.empty((count, rows, columns), left.dtype)
-            module_of("_blas").batched_matmul(left, right, out)
-            return out
-    elif left.ndim == 1 and right.ndim == 2 and right.size >= TALL and plain_floats(left, right):
-        return module_of("_blas").row_matmul(left, right)
+    """``left @ right``, or what stands for it while a device's launches are captured."""
     if backend.STAND_INS:
         return backend.STAND_INS.get(np.matmul, np.matmul)(left, right)
     return left @ right

@@ -20,9 +20,7 @@ import numpy as np
 from npgrad.kernels._arrays import Array
 from npgrad.kernels._threads import spread, thread_count
 
-__all__ = ["batched_matmul", "one_thread", "row_matmul"]
-
-PIECE_BYTES = 4 << 20  # of a matrix that `row_matmul` cuts into pieces
+__all__ = ["batched_matmul", "one_thread"]
 
 _lock = threading.Lock()
 _inside = 0
@@ -85,30 +83,3 @@ def batched_matmul(left: Array, right: Array, out: Array) -> None:
             spread(_products, len(left), rows * inner * out.shape[2] * 0.02, left, right, out)
         else:
             np.matmul(left, right, out=out)
-
-
-def _partial(start: int, stop: int, row: Array, matrix: Array, parts: Array) -> None:
-    """The products of the pieces ``start <= k < stop``, which share the rows of the matrix."""
-    rows, count = len(matrix), len(parts)
-    with np.errstate(all="ignore"):
-        for k in range(start, stop):
-            low, high = rows * k // count, rows * (k + 1) // count
-            np.matmul(row[low:high], matrix[low:high], out=parts[k])
-
-
-def row_matmul(row: Array, matrix: Array) -> Array:
-    """``row @ matrix`` for a tall matrix: a sum over pieces of its rows.
-
-    The threads of OpenBLAS (0.3.31) disturb each other here: a row of 100,000 by 100 columns takes
-    5.2 ms in one of them and 11 ms of processor time in two, where two of ours take 2.6 each. The
-    pieces depend on the shape alone, so the sum is a definite one.
-    """
-    pieces = min(64, matrix.nbytes // PIECE_BYTES)
-    if pieces < 2:
-        return row @ matrix
-    with one_thread() as alone:
-        if not alone:
-            return row @ matrix
-        parts = np.empty((pieces, matrix.shape[1]), np.result_type(row, matrix))
-        spread(_partial, pieces, matrix.nbytes / pieces * 0.06, row, matrix, parts)
-    return np.add.reduce(parts, 0)
