@@ -23,9 +23,12 @@ from npgrad.rules.linalg import (
     as_array,
     conjugate,
     cotangent_read,
+    determinant,
     diagonal_mask,
     hermitian_part,
     identity,
+    inverse,
+    log_determinant,
     main_diagonal,
     matrix_read,
     real,
@@ -33,7 +36,8 @@ from npgrad.rules.linalg import (
     tangent_read,
     transposed,
 )
-from npgrad.table import composed, reverse
+from npgrad.rules.matmul import product
+from npgrad.table import composed, computed_by, reverse
 
 Array = Any
 
@@ -42,10 +46,11 @@ Array = Any
 def inv_vjp(g: Array, y: Array) -> Array:
     """d(A^-1) = -A^-1 dA A^-1, transposed."""
     yt = transposed(y)
-    return -(yt @ g @ yt)
+    return -product(product(yt, g), yt)
 
 
 reverse(np.linalg.inv, inv_vjp, lambda g, y: -(y @ g @ y), batched=True)
+computed_by(np.linalg.inv, inverse)
 
 
 def pinv_vjp(g: Array, a: Array, y: Array, hermitian: Any) -> Array:
@@ -281,7 +286,7 @@ def cofactor(a: Array) -> Array:
     pivots; at exactly singular ones the factors are those of the singular value decomposition.
     """
     try:
-        return scaled(np.linalg.det(a), transposed(np.linalg.inv(a)))
+        return scaled(determinant(a), transposed(inverse(a)))
     except np.linalg.LinAlgError:
         u, s, vh = np.linalg.svd(a)
         off = ~diagonal_mask(s.shape[-1], s)
@@ -331,6 +336,7 @@ reverse(
     lambda g, a: np.sum(cofactor(a) * g, axis=(-2, -1)),
     batched=True,
 )
+computed_by(np.linalg.det, determinant)
 reverse(cofactor, cofactor_derivative, cofactor_derivative, batched=True)
 composed(cofactor_derivative, regular_cofactor_derivative)
 
@@ -338,7 +344,7 @@ composed(cofactor_derivative, regular_cofactor_derivative)
 def inverse_or_infinite(a: Array) -> Array:
     """A^-1, infinite where A is exactly singular."""
     try:
-        return np.linalg.inv(a)
+        return inverse(a)
     except np.linalg.LinAlgError:
         singular = (np.linalg.slogdet(a)[0] == 0)[..., None, None]
         safe = np.where(singular, identity(a.shape[-1], a), a)
@@ -356,7 +362,7 @@ def slogdet_vjp(g: Any, a: Array, y: Any) -> Array:
         turn = np.multiply(-1j, (sign.conj() * y[0]).imag)  # 1j * np.float64 is Python's complex
         factor = turn if log is None else log + turn
     try:
-        return scaled(factor, adjoint(np.linalg.inv(a)))
+        return scaled(factor, adjoint(inverse(a)))
     except np.linalg.LinAlgError:  # a cotangent that was masked away stays zero
         cotangent = scaled(factor, adjoint(inverse_or_infinite(a)))
         return np.where((factor == 0)[..., None, None], 0, cotangent)
@@ -371,6 +377,7 @@ def slogdet_jvp(g: Array, a: Array, y: Any) -> Any:
 
 
 reverse(np.linalg.slogdet, slogdet_vjp, slogdet_jvp, holomorphic=False, batched=True)
+computed_by(np.linalg.slogdet, log_determinant)
 
 
 # ----------------------------------------------------------------- through what is decided above
