@@ -17,6 +17,7 @@ from . import errors as errors
 from . import implementations as _implementations  # noqa: F401 -- loading it is enough
 from . import methods as _methods  # noqa: F401 -- puts them on the class
 from . import table as _table
+from .graph import backend as _backend
 from .graph import doors as _doors
 from .graph.array import GradArray as GradArray
 from .graph.modes import debug as debug
@@ -90,6 +91,16 @@ def _advise(frame: _Any) -> _Any:
 
 
 _doors.advise = _advise
+
+
+def _beside_sparse(name: str, a: _Any, b: _Any) -> _Any:
+    """The operator `name` of a recorded operand and a sparse matrix."""
+    from .scipy.sparse import beside
+
+    return beside(name, a, b)
+
+
+_backend.sparse = _beside_sparse
 
 
 @_table.on_missing

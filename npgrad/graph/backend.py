@@ -412,6 +412,17 @@ def ufunc(name: str) -> Any:
 subclasses: Any = None
 
 
+def holding(value: Any) -> Any:
+    """An array of no axes with one object, which is how NumPy says that something is no array."""
+    made = np.empty(1, object)
+    made[0] = value
+    return made.reshape(())
+
+
+# Serves an operator beside a sparse matrix of SciPy's: `npgrad.scipy.sparse.beside`, loaded on use.
+sparse: Any = None
+
+
 def foreign_type(kind: type) -> bool:
     """Whether arrays of `kind` have a protocol of their own that takes precedence over ours."""
     if kind is np.ndarray or kind.__module__.partition(".")[0] in DEVICE_LIBRARIES:

@@ -77,6 +77,27 @@ def _asker(frame: FrameType | None) -> str:
     return ""
 
 
+def defers(frame: FrameType | None) -> bool:
+    """Whether a sparse matrix of SciPy's asks for the operand of an operator.
+
+    It takes an array of one object as the sign that the operand's own operator answers.
+    """
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in OWN:
+        frame = frame.f_back
+    while frame is not None and str(frame.f_globals.get("__name__")).startswith("scipy.sparse."):
+        if frame.f_code.co_name in _OPERATORS:
+            return True
+        if frame.f_code.co_name not in _DISPATCHING:
+            return False
+        frame = frame.f_back
+    return False
+
+
+_OPERATORS = frozenset(("__matmul__", "__rmatmul__", "__mul__", "__rmul__"))
+_DISPATCHING = frozenset(("_matmul_dispatch", "_rmatmul_dispatch", "multiply"))
+_DISPATCHING |= {"_multiply_2d_with_broadcasting"}
+
+
 def divides_polynomials(frame: FrameType | None) -> bool:
     """Whether ``p / q`` of two np.poly1d asks, which turns them into plain arrays."""
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in OWN:

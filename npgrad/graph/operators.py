@@ -71,6 +71,14 @@ def _goes_first(other: Any) -> bool:
     return bool(getattr(other, "__array_priority__", 0) > 0)  # a number's is under zero
 
 
+def _beside(name: str, x1: Any, x2: Any) -> Any:
+    """The operator with a sparse matrix of SciPy's; NotImplemented if neither operand is one."""
+    for kind in (type(x1), type(x2)):
+        if hasattr(kind, "tocsr") and backend.sparse is not None:
+            return backend.sparse(name, x1, x2)
+    return NotImplemented
+
+
 def _repeats(number: Any, items: Any) -> bool:
     """Whether a product would repeat the sequence `items` a recorded number of times."""
     return type(items) in (list, tuple) and type(number) is GradArray and not number.shape
@@ -113,7 +121,7 @@ def _make_slowly(
 
     def slowly(x1: Any, x2: Any, frame: Any) -> Any:
         if _goes_first(x1) or _goes_first(x2):
-            return NotImplemented
+            return _beside(name, x1, x2)
         given = x1, x2
         held = content(x1), content(x2)
         if held[0] is not x1 or held[1] is not x2:
@@ -193,7 +201,7 @@ def _make_indirect(name: str, ufunc: Any, reflected: bool) -> Method:
                 pair = (given, self) if reflected else (self, given)
                 return _asked(ufunc, name, reflected, *pair)
             if _goes_first(other):
-                return NotImplemented
+                return _beside(name, *((other, self) if reflected else (self, other)))
             if not reflected and _left_to(self, other, f"__r{name}__"):
                 return NotImplemented
         if rule is None:

@@ -18,7 +18,17 @@ import numpy as np
 from . import _CHAPTERS
 
 PRODUCT = "@"
-PRODUCTS = ("__matmul__", "__rmatmul__", "__mul__", "__rmul__", "dot", "multiply")
+PRODUCTS = [
+    "__matmul__",
+    "__rmatmul__",
+    "__mul__",
+    "__rmul__",
+    "__truediv__",
+    "__setitem__",
+    "dot",
+    "multiply",
+    "setdiag",
+]
 WRAPPED = ("f", "fun", "func", "function", "hypotest_fun_in", "hypotest_fun_out")
 OWN = "give it a rule with npgrad.primitive, or npgrad.value(x) to cut the gradient on purpose"
 SHOWN = 12  # names of stand-ins in a message
@@ -43,8 +53,9 @@ def advise(frame: FrameType | None) -> tuple[str, str] | None:
     if called is None:
         return None
     if called[0] == "scipy.sparse" and called[1] == PRODUCT:
-        return "a product with a sparse matrix", (
-            "npgrad.scipy.sparse.matmul(A, x), or A.toarray() for other operations"
+        return "this operation of a sparse matrix", (
+            "A @ x, x * A and the functions of npgrad.scipy.sparse record; in wrapped code "
+            "(npgrad.wrap(f)) all operators and A[i, j] = x do"
         )
     return ".".join(called), OWN if ours else _remedy(*called)
 

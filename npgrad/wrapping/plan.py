@@ -22,6 +22,7 @@ from npgrad.wrapping.compiling import listen
 from npgrad.wrapping.generated import LAMBDIFY, is_module, lambdified, lambdified_count
 from npgrad.wrapping.holders import dictionaries_of
 from npgrad.wrapping.imports import imports_numpy
+from npgrad.wrapping.matrices import MATRICES, names_matrices
 from npgrad.wrapping.patch import (
     DISTRIBUTIONS,
     IMPORT,
@@ -147,6 +148,9 @@ class Plan:
         if any(_names_distributions(patch) for patch in self.patches):
             look_at([DISTRIBUTIONS])
             self.patches += (DISTRIBUTIONS,)
+        if any(names_matrices(patch) for patch in self.all):
+            look_at([MATRICES])
+            self.patches += (MATRICES,)
         self.ruled = self._named_elsewhere({id(patch.space) for patch in self.all})
         self.modules = len(sys.modules)
         self.main = sys.modules.get("__main__")

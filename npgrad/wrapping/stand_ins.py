@@ -29,8 +29,8 @@ from npgrad.wrapping.tables import equal, functions_in
 from npgrad.wrapping.ufuncs import NAMED, of_lists
 
 _CHAPTERS = (
-    "fft", "fftpack", "integrate", "interpolate", "linalg", "ndimage", "signal", "spatial.distance",
-    "special", "stats",
+    "fft", "fftpack", "integrate", "interpolate", "linalg", "ndimage", "signal", "sparse",
+    "sparse.linalg", "spatial.distance", "special", "stats",
 )  # fmt: skip
 
 
@@ -169,7 +169,7 @@ def meet_scipy() -> None:
             _originals[id(new)] = getattr(original, name)
         _scipy[id(original)] = _standing_for(original, names)
     _meet_optimisers()
-    for name in ("scipy", "scipy.spatial"):  # modules of chapters
+    for name in ("scipy", "scipy.spatial", "scipy.sparse"):  # modules of chapters
         parent = sys.modules.get(name)
         if parent is not None and id(parent) not in _scipy:
             trees = _trees(parent) if name == "scipy.spatial" else {}

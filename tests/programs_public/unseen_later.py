@@ -68,11 +68,7 @@ def baseline() -> Case:
     return Case(lambda y: asls(y, lam=10.0, max_iter=8)[0], y, step=1e-5)
 
 
-@program(
-    "skfem",
-    "a finite element stiffness form, by the coefficient in each element",
-    refuses="a sparse matrix of recorded entries",
-)
+@program("skfem", "a finite element stiffness form, by the coefficient in each element")
 def stiffness() -> Case:
     from skfem import Basis, BilinearForm, ElementTriP1, MeshTri
     from skfem.helpers import dot, grad
