@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from .graph import backend, deferred
+from .graph.memory import empty
 
 SMALL = 4096  # entries below which np.add.at costs less than reaching the kernel
 # Entries from which elementwise rules take a kernel. It saves 1 to 3 ns an entry, and the first one
@@ -80,11 +81,15 @@ def one_blas_thread() -> Any:
     return module_of("_blas").one_thread()
 
 
-def add_at(buffer: Array, index: Any, value: Array) -> None:
-    """``buffer[index] += value``, repeated indices adding up."""
+def add_at(buffer: Array, index: Any, value: Array, exact: bool = False) -> None:
+    """``buffer[index] += value``, repeated indices adding up; `exact`: as NumPy does, bit for bit.
+
+    A gradient needs a definite order of its sums, not NumPy's: rows that are many for one output
+    are summed by several threads.
+    """
     if buffer.dtype.char == "e":  # sums of float16 stop at 2048 ones
         wide = buffer.astype(np.float32)
-        add_at(wide, index, value)
+        add_at(wide, index, value, exact)
         buffer[...] = wide
         return
     if backend.on_device(buffer):
@@ -93,8 +98,8 @@ def add_at(buffer: Array, index: Any, value: Array) -> None:
     if isinstance(index, np.ndarray) and index.dtype.kind == "b":
         buffer[index] += value  # a mask selects no entry twice
         return
-    big = getattr(value, "size", 0) >= SMALL
-    if big and (_by_rows(buffer, index, value) or _by_slabs(buffer, index, value)):
+    big = getattr(value, "size", 0) >= SMALL and (not exact or value.dtype == buffer.dtype)
+    if big and _by_kernels(buffer, index, value, exact):
         return
     backend.library(buffer).add.at(buffer, index, value)
 
@@ -192,9 +197,24 @@ def _along_one_axis(buffer: Array, index: Any) -> tuple[Array, Array, int] | Non
     return buffer[(*arrays[:place], slice(None), *arrays[place + 1 :])], given, axis
 
 
-def _by_slabs(buffer: Array, index: Any, value: Array) -> bool:
+def _by_kernels(buffer: Array, index: Any, value: Array, exact: bool) -> bool:
+    """Let a kernel add; False, and nothing done, where it may not or cannot."""
+    if type(buffer) is not np.ndarray:
+        return False
+    if buffer.flags.c_contiguous:
+        found = _as_rows(buffer.shape, buffer.dtype, index, value)
+        if found is not None:
+            module, flat, rows, real = found
+            module.sum_rows(
+                rows, flat, buffer.reshape(-1).view(real).reshape(-1, rows.shape[1]), None, exact
+            )
+            return True
+    return _by_slabs(buffer, index, value, exact)
+
+
+def _by_slabs(buffer: Array, index: Any, value: Array, exact: bool) -> bool:
     """Let the kernel add along another axis than the first, or into a part of the others."""
-    if type(buffer) is not np.ndarray or buffer.dtype.char not in "fd" or not buffer.dtype.isnative:
+    if buffer.dtype.char not in "fd" or not buffer.dtype.isnative:
         return False
     found = _along_one_axis(buffer, index)
     if found is None:
@@ -206,29 +226,31 @@ def _by_slabs(buffer: Array, index: Any, value: Array) -> bool:
     lead, inner = part.shape[:axis], part.shape[axis + 1 :]
     flat = module.check_index(given.reshape(-1), part.shape[axis], axis)
     wide = np.broadcast_to(value, (*lead, *given.shape, *inner)).astype(buffer.dtype, copy=False)
-    part += module.added_rows(None, part.shape, flat, wide.reshape(*lead, flat.size, *inner), axis)
+    rows = wide.reshape(*lead, flat.size, *inner)
+    part[...] = module.added_rows(part, part.shape, flat, rows, axis, exact)
     return True
 
 
-def _by_rows(buffer: Array, index: Any, value: Array) -> bool:
-    """Let the kernel add, if `index` is arrays of integers for the leading axes alone."""
+def _as_rows(shape: tuple[int, ...], dtype: Any, index: Any, value: Array) -> Any:
+    """`value` as rows for an array of `shape`, where `index` is integers for leading axes alone.
+
+    The kernels, the row of the array for each row of the value, these rows, and their dtype (real:
+    a complex number is two); or None.
+    """
     arrays = index if type(index) is tuple else (index,)
     while arrays and (
         arrays[-1] is Ellipsis or (type(arrays[-1]) is slice and arrays[-1] == slice(None))
     ):
         arrays = arrays[:-1]
     if not arrays or not all(isinstance(i, np.ndarray) and i.dtype.kind in "iu" for i in arrays):
-        return False
-    if type(buffer) is not np.ndarray or not buffer.flags.c_contiguous:
-        return False
-    if buffer.dtype.char not in "fdFD" or not buffer.dtype.isnative or len(arrays) > buffer.ndim:
-        return False
+        return None
+    if dtype.char not in "fdFD" or not dtype.isnative or len(arrays) > len(shape):
+        return None
     module = kernel("scatter_add")
     if module is None:
-        return False
-    check_index, sum_rows = module.check_index, module.sum_rows
-    lead = buffer.shape[: len(arrays)]
-    rows = math.prod(lead)
+        return None
+    check_index = module.check_index
+    lead = shape[: len(arrays)]
     if len(arrays) == 1:
         flat = np.ravel(arrays[0])
     else:
@@ -237,12 +259,28 @@ def _by_rows(buffer: Array, index: Any, value: Array) -> bool:
             wrapped = check_index(np.ravel(one), extent, axis).reshape(one.shape)
             place = place * extent + wrapped.astype(np.intp)
         flat = np.ravel(place)
-    flat = check_index(flat, rows)
-    shape = np.broadcast_shapes(*(one.shape for one in arrays)) + buffer.shape[len(arrays) :]
-    wide = np.ascontiguousarray(np.broadcast_to(value, shape), buffer.dtype)
-    real = np.dtype(buffer.real.dtype)
-    sum_rows(wide.reshape(flat.size, -1).view(real), flat, buffer.reshape(rows, -1).view(real))
-    return True
+    flat = check_index(flat, math.prod(lead))
+    full = np.broadcast_shapes(*(one.shape for one in arrays)) + shape[len(arrays) :]
+    real = np.dtype(np.empty(0, dtype).real.dtype)
+    wide = np.ascontiguousarray(np.broadcast_to(value, full), dtype)
+    return module, flat, wide.reshape(flat.size, -1).view(real), real
+
+
+def scattered(shape: tuple[int, ...], dtype: Any, index: Any, value: Array) -> Array | None:
+    """Zeros to which `value` is added at `index`: by a kernel that writes every row once, or None.
+
+    The zeros alone would take as long as a third of the sum.
+    """
+    if type(value) is not np.ndarray or value.size < SMALL:
+        return None
+    found = _as_rows(shape, dtype, index, value)
+    if found is None:
+        return None
+    module, flat, rows, real = found
+    out = empty(shape, dtype)
+    to = out.reshape(-1).view(real).reshape(-1, rows.shape[1])
+    module.sum_rows(rows, flat, to, to[:0])
+    return out
 
 
 def copied(array: Array) -> Array:
@@ -251,6 +289,7 @@ def copied(array: Array) -> Array:
 
 
 backend.scatter = add_at
+backend.scattered = scattered
 backend.scatter_outer = add_outer_at
 backend.copied = copied
 deferred.use(_evaluator)

@@ -137,6 +137,48 @@ def test_of_repeated_places_the_last_is_written(count: int, extent: int) -> None
     np.testing.assert_array_equal(pull(weights)[0], want)
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c8"])
+@pytest.mark.parametrize("name", ["line", "rows", "columns", "part", "places", "wider value"])
+def test_add_at_has_numpys_bits(name: str, dtype: str) -> None:
+    index: Any = np.sort(RNG.integers(0, 9, 9000))  # long runs, and many for each output
+    index[2000:7000] = 3
+    shape: tuple[int, ...] = (9,) if name == "line" else (9, 70)
+    if name == "columns":
+        shape, index = (70, 9), (slice(None), index)
+    elif name == "part":
+        index = index, slice(2, 60, 3)
+    elif name == "places":
+        index = index, index[::-1]
+    start = RNG.normal(size=shape).astype(dtype)
+    value = RNG.normal(size=start[index].shape).astype("f8" if name == "wider value" else dtype)
+    want = start.copy()
+    np.add.at(want, index, value)
+    y = npgrad.array(start) * 1
+    np.add.at(y, index, value)
+    np.testing.assert_array_equal(npgrad.value(y), want)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_a_table_read_twice(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first reading makes the cotangent, the second adds to it; half of it is one row."""
+    monkeypatch.setattr("npgrad.kernels._threads._count", threads)
+    rng = np.random.default_rng(8)
+    index = np.where(rng.random(5000) < 0.5, 7, rng.integers(-40, 40, 5000))
+    table, g = rng.normal(size=(40, 64)).astype("f4"), rng.normal(size=(2, 5000, 64)).astype("f4")
+
+    def f(x: Any) -> Any:
+        return np.stack([x[index], 3 * x[index[::-1]]])
+
+    pull = npgrad.vjp(f, table)[1]
+    (found,) = pull(g)
+    want = np.zeros((40, 64))
+    np.add.at(want, index, g[0].astype("f8"))
+    np.add.at(want, index[::-1], 3 * g[1].astype("f8"))
+    np.testing.assert_allclose(found, want, rtol=0, atol=2e-4)
+    monkeypatch.setattr("npgrad.kernels._threads._count", 3)
+    np.testing.assert_array_equal(npgrad.vjp(f, table)[1](g)[0], found)
+
+
 HALF: dict[str, Callable[[Any], Any]] = {
     "rows": lambda x: x[np.zeros(5000, int)],
     "columns": lambda x: x[:, np.zeros(5000, int)],

@@ -314,13 +314,23 @@ def mask(where: Any) -> Array:
 
 
 def add_at(buffer: Array, index: Index, value: Array) -> None:
-    """``buffer[index] += value``, repeated indices adding up."""
+    """``buffer[index] += value``, repeated indices adding up, in the order that is fastest."""
     scatter(buffer, index, value)
 
 
-def add_one_by_one(buffer: Array, index: Index, value: Array) -> None:
+def add_exactly(buffer: Array, index: Index, value: Array) -> None:
+    """`add_at` with the bits of ``np.add.at``."""
+    scatter(buffer, index, value, True)
+
+
+def add_one_by_one(buffer: Array, index: Index, value: Array, exact: bool = True) -> None:
     """``np.add.at`` itself."""
     library(buffer).add.at(buffer, index, value)
+
+
+def _not_scattered(*arguments: Any) -> Any:
+    """None: no kernel is known yet."""
+    return None
 
 
 def _copied(value: Array) -> Array:
@@ -330,6 +340,7 @@ def _copied(value: Array) -> Array:
 # Replaced by the accelerated ones when the rules are loaded.
 scatter: Any = add_one_by_one
 scatter_outer: Any = None
+scattered: Any = _not_scattered
 copied: Any = _copied
 
 

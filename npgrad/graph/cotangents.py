@@ -97,10 +97,13 @@ class Cotangents:
         if self.batch:
             self._add_region_batched(node, index, value)
             return
+        basic = type(index) is slice or is_basic(index)
+        if not basic and not self.record and self._scattered(node, index, value):
+            return
         buffer = self.buffer(node)
         if self.record:
             self._add_recorded(buffer, index, value)
-        elif type(index) is slice or is_basic(index):
+        elif basic:
             area = buffer[index]
             if type(area) is backend.NDARRAY:
                 area += value
@@ -110,6 +113,18 @@ class Cotangents:
                 backend.add_into(area, value)
         else:
             backend.add_at(buffer, index, value)
+
+    def _scattered(self, node: Node, index: Any, value: Any) -> bool:
+        """Make the first cotangent of `node` of zeros and `value`, if that is worth a kernel."""
+        key = node.id
+        if key in self.cotangents or node.op.name == "getitem":  # a view's may have a place
+            return False
+        made = backend.scattered(node.shape, node.dtype, index, value)
+        if made is None:
+            return False
+        self.cotangents[key] = made
+        self.owned.add(key)
+        return True
 
     def add_item(self, node: Node, index: int, count: int, value: Any) -> None:
         """Add `value` to the cotangent of output `index` of `node`, which has `count`."""

@@ -395,7 +395,7 @@ def add_at(handle: GradArray, index: Any, value: Any, frame: FrameType) -> None:
     array, node = _source(value, handle.dtype, "np.add.at", frame)
     kept = (backend.describe(array)[0] if node is not None else (), _layout(handle), None)
     # of float16 NumPy's value is kept, which gradients are not: see `conform.wide`
-    add = backend.add_one_by_one if handle.dtype == backend.HALF else backend.add_at
+    add = backend.add_one_by_one if handle.dtype == backend.HALF else backend.add_exactly
     write(handle, ADD_AT, index, array, node, add, kept, frame.f_code, frame.f_lasti)
     _noted(handle)
 

@@ -90,6 +90,14 @@ def check_index(index: Array, n: int, axis: int = 0) -> Array:
 
 
 @njit()
+def _in_order(g, index, out):  # type: ignore[no-untyped-def]
+    """One number an index, in the order of g."""
+    for k in range(index.size):
+        i = index[k]
+        out[i] += g[k]
+
+
+@njit()
 def add_line(g, index, out):  # type: ignore[no-untyped-def]
     """One number an index, in order; of an index of long runs, four equal neighbours at once.
 
@@ -233,11 +241,13 @@ def _frequent(g: Array, index: Array, count: Array) -> tuple[Array, Array, Array
     return often, np.add.reduce(parts, axis=0), rest
 
 
-def _sum_wide(g: Array, index: Array, out: Array, fresh: bool, base: Array, cost: float) -> None:
+def _sum_wide(
+    g: Array, index: Array, out: Array, fresh: bool, base: Array, cost: float, exact: bool
+) -> None:
     """`sum_rows` of rows that are long and many."""
     count = np.bincount(index.astype(np.intp, copy=False), minlength=len(out))
     often, sums = np.empty(0, np.intp), g[:0]
-    if fresh:  # what is added into an array that holds something keeps NumPy's order
+    if not exact:
         often, sums, index = _frequent(g, index, count)
     pieces = min(thread_count(), int(cost / GRAIN_NS))
     bounds = _bounds(count, pieces)
@@ -254,11 +264,14 @@ def _by_columns(g: Array, index: Array, out: Array, fresh: bool, base: Array, co
     spread(_columns, blocks, cost / max(1, blocks), block, fresh, base, g, index, out)
 
 
-def sum_rows(g: Array, index: Array, out: Array, base: Array | None = None) -> None:
+def sum_rows(
+    g: Array, index: Array, out: Array, base: Array | None = None, exact: bool = False
+) -> None:
     """Add the rows of the 2-d `g` into `out`, both contiguous and real.
 
-    With a `base`, `out` is filled with it first; with one of no rows, with zeros. Without, the
-    order of the additions to an output is that of `g`, as in ``np.add.at``.
+    With a `base`, `out` is filled with it first; with one of no rows, with zeros. `exact`: the
+    additions to an output have the order of `g`, and the result the bits of ``np.add.at``.
+    Otherwise the order is the one that is fastest for these sizes and this index.
     """
     width = g.shape[1]
     fresh = base is not None
@@ -267,14 +280,16 @@ def sum_rows(g: Array, index: Array, out: Array, base: Array | None = None) -> N
     if width != 1:
         cost = (g.size + fresh * out.size) * 0.3
         if width >= WIDE and cost >= 2 * GRAIN_NS:
-            _sum_wide(g, index, out, fresh, base, cost)
+            _sum_wide(g, index, out, fresh, base, cost, exact)
         else:
             _by_columns(g, index, out, fresh, base, cost)
         return
     flat, total = g.reshape(-1), out.reshape(-1)
     if fresh:
         total[:] = base.reshape(-1) if len(base) else 0
-    if index.size < FOUR_WAYS * out.size:
+    if exact:
+        _in_order(flat, index, total)
+    elif index.size < FOUR_WAYS * out.size:
         add_line(flat, index, total)
     else:
         ways = np.zeros((4, out.size), g.dtype)

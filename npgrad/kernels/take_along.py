@@ -360,10 +360,13 @@ def check_and_add_along(
     return added_along(x, shape, index, g, axis), index
 
 
-def added_rows(x: Array | None, shape: Shape, index: Array, g: Array, axis: int) -> Array:
+def added_rows(
+    x: Array | None, shape: Shape, index: Array, g: Array, axis: int, exact: bool = False
+) -> Array:
     """An array of `shape`, `x` or zeros, with the slices of `g` added along `axis` by `index`.
 
-    `index` has one dimension and is as `check_index` gives it.
+    `index` has one dimension and is as `check_index` gives it. `exact`: with the bits of
+    ``np.add.at``, see `sum_rows`.
     """
     arrays = (g,) if x is None else (g, x)
     if g.dtype == np.float16:
@@ -373,7 +376,8 @@ def added_rows(x: Array | None, shape: Shape, index: Array, g: Array, axis: int)
     a, m, b = _three(g.shape, axis)
     out = empty(shape, g.dtype)
     if a == 1:
-        sum_rows(_rows(g, m, b), index, out.reshape(-1, b), _base(x, g, shape[axis], b))
+        base = _base(x, g, shape[axis], b)
+        sum_rows(_rows(g, m, b), index, out.reshape(-1, b), base, exact)
     elif b == 1:
         base = _base(x, g, a, shape[axis])
         to = index, _rows(g, a, m), out.reshape(a, -1)

@@ -270,7 +270,7 @@ def index_add(x: Any, axis: int, index: Any, src: Any) -> Any:
     axis : int
         The axis that `index` counts along.
     index : array_like of int
-        One-dimensional; repeated entries add up, in order.
+        One-dimensional; repeated entries add up, in a definite order.
     src : array_like
         Of the shape of x, but as long as `index` along `axis` (or what broadcasts to that).
 
@@ -302,7 +302,8 @@ def scatter_add(x: Any, axis: int, index: Any, src: Any) -> Any:
     axis : int
         The axis that the entries of `index` count along.
     index : array_like of int
-        Of the rank of x; repeated entries add up, in order. In the other axes it may be shorter.
+        Of the rank of x; repeated entries add up, in a definite order. In the other axes it may
+        be shorter.
     src : array_like
         Of the shape of `index` (or what broadcasts to that).
 

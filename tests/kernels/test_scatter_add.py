@@ -139,10 +139,16 @@ def test_outputs_of_many_rows_are_summed_apart() -> None:
     np.testing.assert_array_equal(rest, np.where(index == 3, 20, index))
 
 
-def test_adding_into_what_holds_something_keeps_numpys_order() -> None:
+@pytest.mark.parametrize("kind", INDICES)
+@pytest.mark.parametrize("width", [1, 3, 64])
+@pytest.mark.parametrize("base", [None, "zeros", "numbers"])
+def test_exact_sums_have_numpys_bits(kind: str, width: int, base: str | None) -> None:
     rng = np.random.default_rng(34)
-    g, index = rng.normal(size=(5000, 64)).astype("f4"), np.full(5000, 2)
-    out, want = (np.ones((9, 64), "f4") for _ in range(2))
-    scatter_add.sum_rows(g, scatter_add.check_index(index, 9), out)
+    index = scatter_add.check_index(INDICES[kind](rng, 6000, 90), 90)
+    g, begin = rng.normal(size=(6000, width)).astype("f4"), rng.normal(size=(90, width))
+    begin = begin.astype("f4")
+    start = {None: None, "zeros": begin[:0], "numbers": begin}[base]
+    out, want = begin.copy(), np.zeros_like(begin) if base == "zeros" else begin.copy()
+    scatter_add.sum_rows(g, index, out, start, exact=True)
     np.add.at(want, index, g)
     np.testing.assert_array_equal(out, want)
