@@ -13,12 +13,13 @@ from ..errors import NoDerivative
 from ..table import Rule, rule_parameters
 from . import backend
 from .array import GradArray, unwrap
-from .node import Node
+from .node import Node, next_id
 from .op import Op, adapter, lifted, verify
 from .products import without_zeros
 from .signatures import binder, caller
 from .small import general_pull
 
+_new: Any = object.__new__
 Plan = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], bool]
 
 # What a parameter is, where it is not the slot of an array.
@@ -402,8 +403,13 @@ ITEM = Item()
 def item_of(node: Node, index: int, value: Any) -> Any:
     """A handle of output `index` of `node`; plain if it is an integer."""
     shape, dtype = backend.describe(value)
-    if not backend.is_inexact(dtype):
+    if dtype is not backend.FLOAT and not backend.is_inexact(dtype):
         return value
-    count = node.shape[0]  # a node of several outputs counts them where others have their shape
-    item = Node(ITEM, (node,), (index, count), shape, dtype, node.code, node.lasti)
-    return GradArray(value, item)
+    item = _new(Node)  # written out, as a node is in `written_out`
+    item.id = next_id()
+    # a node of several outputs counts them where others have their shape
+    item.op, item.parents, item.kept = ITEM, (node,), (index, node.shape[0])
+    item.shape, item.dtype, item.code, item.lasti = shape, dtype, node.code, node.lasti
+    handle = _new(GradArray)
+    handle._array, handle._node, handle._view = value, item, None
+    return handle

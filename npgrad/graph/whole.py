@@ -35,6 +35,7 @@ from .small import TINY, called
 from .stacking import STACK
 
 MOST = 2000  # operations: the text of one takes 50 us to compile
+UFUNC = type(backend.MULTIPLY)
 Key = int | tuple[int, int]  # a node's id, and which of several outputs
 
 
@@ -48,6 +49,17 @@ def add_region(buffer: Any, index: Any, value: Any) -> None:
             buffer[index] = area + value
     else:
         backend.add_at(buffer, index, value)
+
+
+def fitted(value: Any, parent: Node) -> Any:
+    """What a rule made, as a cotangent of `parent`; `_Nothing` if it made none."""
+    if value is None:
+        raise _Nothing
+    return conform(value, parent)
+
+
+class _Nothing(Exception):
+    """A rule gave no cotangent, where one was given before."""
 
 
 class Sweep:
@@ -64,6 +76,8 @@ class Sweep:
         try:
             with backend.quiet():
                 return self.function(root, g, leaves)  # type: ignore[no-any-return]
+        except _Nothing:
+            return None
         except Exception as error:
             place: Any = error.__traceback__.tb_next  # type: ignore[union-attr]
             names = [name for line, name in self.begins if line <= place.tb_lineno]
@@ -96,6 +110,7 @@ class _Writer:
             "all_finite": backend.all_finite,
             "conform": conform,
             "dtype": self.dtype,
+            "fitted": fitted,
             "sum_rows": backend.sum_rows,
             "total": backend.total,
             "vdot": backend.VDOT,
@@ -177,7 +192,8 @@ class _Writer:
     def general(self, node: Node, number: int, g: str) -> None:
         """The rules of another function: what they give is looked at; guards may follow."""
         name, op = self.names[node.id], node.op
-        self.line(f"if len({name}.kept) > {op.width}: verify({name}, {name}.kept)")
+        if None in node.parents:  # a plain operand may be kept, and guarded
+            self.line(f"if len({name}.kept) > {op.width}: verify({name}, {name}.kept)")
         simple = len(op.arrays)
         for i, parent in enumerate(node.parents):
             value = f"parts[{i - simple}]"
@@ -189,11 +205,8 @@ class _Writer:
             if parent is not None:
                 self.line(f"v = {value}")
                 known = self.names[parent.id]
-                self.line("if type(v) is not NDARRAY:")
-                self.line("    if v is None: return None")
-                self.line(f"    v = conform(v, {known})")
-                self.line(f"elif v.shape != {parent.shape} or v.dtype is not dtype:")
-                self.line(f"    v = conform(v, {known})")
+                other = f"v.shape != {parent.shape} or v.dtype is not dtype"
+                self.line(f"if type(v) is not NDARRAY or {other}: v = fitted(v, {known})")
                 self.put(parent.id, "v")
 
     def region(self, node: Node, number: int, g: str) -> None:
@@ -253,6 +266,8 @@ class _Writer:
             doubts.append(f"*.kept[0] != {node.kept[0]}")  # type: ignore[index]
         elif kind is not General:
             raise _OtherKind
+        elif type(op.fun) is UFUNC and len(op.names) == len(op.arrays) and all(node.parents):
+            doubts = []  # likewise, of a product of two
         self.recognise(node, number, *doubts)
         arrived = [self.cotangents.get(key) for key in keys]
         names = [name for name in arrived if name is not None]
