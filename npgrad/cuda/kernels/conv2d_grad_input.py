@@ -58,8 +58,8 @@ def reference(
     k, per, kr, ks = w.shape
     rows, columns = g.shape[2:]
     padded = np.zeros((n, groups, per, height + 2 * padding[0], width + 2 * padding[1]), g.dtype)
-    gg = g.reshape(n, groups, k // groups, rows, columns)
-    ww = w.reshape(groups, k // groups, per, kr, ks)
+    gg = g.reshape(n, groups, k // groups, rows * columns)
+    ww = np.moveaxis(w.reshape(groups, k // groups, per, kr, ks), 1, 2)
     for r in range(kr):
         for s in range(ks):
             h, v = r * dilation[0], s * dilation[1]
@@ -68,7 +68,7 @@ def reference(
                 h : h + (rows - 1) * stride[0] + 1 : stride[0],
                 v : v + (columns - 1) * stride[1] + 1 : stride[1],
             ]
-            padded[where] += np.einsum("ngkpq,gkc->ngcpq", gg, ww[..., r, s])
+            padded[where] += (ww[..., r, s] @ gg).reshape(n, groups, per, rows, columns)
     inside = padded[..., padding[0] : padding[0] + height, padding[1] : padding[1] + width]
     return inside.reshape(shape)
 
