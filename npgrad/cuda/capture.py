@@ -22,7 +22,7 @@ from npgrad.transforms import trees
 
 from . import blas
 
-__all__ = ["Captured"]
+__all__ = ["Captured", "Graph", "recording"]
 
 KEPT = 16  # graphs of one function; the one used longest ago goes first
 PLAIN = (bool, int, float, complex, str, type(None))
@@ -34,7 +34,7 @@ WAITED = (
 )
 
 
-class _Graph:
+class Graph:
     """One recording: its arguments' places, its results, and the memory in between."""
 
     def __init__(self, function: Callable[[list[Any]], Any], arrays: list[Any]) -> None:
@@ -77,6 +77,12 @@ class _Graph:
                 )
 
     def replay(self, arrays: list[Any]) -> Any:
+        """The results for other arrays of the same shapes; what was asked is answered."""
+        results = self.launch(arrays)
+        self.check()
+        return results
+
+    def launch(self, arrays: list[Any]) -> Any:
         """The results for other arrays of the same shapes, in memory of their own."""
         stream = self.cupy.cuda.get_current_stream()
         if self.last is not None and self.last != stream:
@@ -90,11 +96,14 @@ class _Graph:
         results = [r.copy() if _there(r) else r for r in self.results]
         self.last = stream
         self.done.record(stream)
+        return self.rebuild(results)
+
+    def check(self) -> None:
+        """Wait for what was asked on the way, and raise what is to be raised."""
         if self.wrong is not None and bool(self.wrong):  # waits, as the end of a sweep does
             for flag, error in self.asked:
                 if bool(flag):
                     raise error()
-        return self.rebuild(results)
 
 
 class Captured:
@@ -103,12 +112,12 @@ class Captured:
     def __init__(self, function: Callable[..., Any]) -> None:
         functools.update_wrapper(self, function)
         self.function = function
-        self.graphs: OrderedDict[Any, _Graph] = OrderedDict()
+        self.graphs: OrderedDict[Any, Graph] = OrderedDict()
         self.lock = threading.Lock()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The function's results: of a replay, or of the recording if these shapes are new."""
-        if np.matmul in backend.STAND_INS:  # part of a function that is being recorded
+        if recording():  # part of a function that is being recorded
             return self.function(*args, **kwargs)
         parts, rebuild = trees.flatten((args, kwargs))
         arrays = [part for part in parts if _there(part)]
@@ -124,11 +133,18 @@ class Captured:
                     now_args, now_kwargs = rebuild([next(given) if _there(p) else p for p in parts])
                     return self.function(*now_args, **now_kwargs)
 
-                found = self.graphs[key] = _Graph(run, arrays)
+                found = self.graphs[key] = Graph(run, arrays)
                 if len(self.graphs) > KEPT:
                     self.graphs.popitem(last=False)
             self.graphs.move_to_end(key)
             return found.replay(arrays)
+
+
+def recording() -> bool:
+    """Whether a graph is being recorded: by a function of this module, or by the program."""
+    import cupy
+
+    return np.matmul in backend.STAND_INS or cupy.cuda.get_current_stream().is_capturing()
 
 
 def _there(value: Any) -> bool:

@@ -7,6 +7,7 @@ which operations, which operands are the same, their dtypes. Sizes and numbers a
 
 from __future__ import annotations
 
+import os
 from collections import OrderedDict
 from typing import Any
 
@@ -56,6 +57,14 @@ class Evaluator:
         made = self.library.empty(shape, dtype)
         made[...] = value
         return made
+
+    def sweeps(self) -> Any:
+        """Who replays the sweeps of one function's recordings, see `sweeps`; None: nobody."""
+        if os.environ.get("NPGRAD_CUDA_REPLAY", "1") == "0":
+            return None
+        from .sweeps import Sweeps  # imports what a program without gradients does not need
+
+        return Sweeps()
 
     def evaluate(self, order: list[Deferred], outputs: list[Deferred]) -> bool:
         """Give `outputs` their values by one kernel; False if it is not worth it, or cannot be."""

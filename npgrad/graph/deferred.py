@@ -48,7 +48,8 @@ def use(load: Callable[[], Any]) -> None:
 
     It returns None (nothing is put off), or an object with ``operations``, a dict from ufunc to
     name, ``names``, every name there is, ``library``, ``filled(value, shape, dtype)`` that makes an
-    array, and ``evaluate(order, outputs) -> bool``, which sets ``value`` of outputs or declines.
+    array, ``evaluate(order, outputs) -> bool``, which sets ``value`` of outputs or declines, and
+    perhaps ``sweeps()``, which makes who replays the sweeps of a function, or None.
     """
     _Offer.load, _Offer.loaded, _Offer.evaluator = load, False, None
 

@@ -93,6 +93,75 @@ def test_nothing_waits_while_a_graph_is_recorded() -> None:
     assert npgrad.grad(lambda w: np.sum(w * w))(w).shape == w.shape  # the stream works on
 
 
+def replayed(step: Any) -> int:
+    """How many sweeps of `step` were replays."""
+    return int(step._recurring.device.replayed)
+
+
+def test_sweeps_that_come_again_are_replayed() -> None:
+    import cupy
+
+    parameters, x, labels = placed(0)
+    step = npgrad.value_and_grad(loss)
+    kept = []
+    for turn in range(20):
+        moved = tuple(p * (1 + turn / 40) for p in parameters)
+        with cupy.cuda.Stream(non_blocking=True) if turn % 5 == 3 else cupy.cuda.Stream.null:
+            kept.append((turn, *step(moved, x, labels)))
+            cupy.cuda.get_current_stream().synchronize()
+    assert replayed(step) >= 10
+    for turn, _, gradients in kept:
+        wide = tuple(a.astype("f4").astype("f8") for a in (W, B, LINEAR))
+        wide = tuple(a * (1 + turn / 40) for a in wide)
+        wanted = npgrad.grad(loss)(wide, X.astype("f8"), LABELS)
+        for got, want in zip(gradients, wanted, strict=True):
+            wrong = np.linalg.norm(got.get().astype("f8") - want) / np.linalg.norm(want)
+            assert wrong < 3e-6
+    bad = labels.copy()
+    bad[3] = 17
+    with pytest.raises(IndexError, match="label 17 of 5 classes"):
+        step(parameters, x, bad)
+    step(parameters, x, labels)
+
+
+REPLAYED: dict[str, Any] = {
+    "norms": lambda x, w: np.sum(nn.rms_norm(x, w) * nn.softmax(x) + nn.log_softmax(x * w)),
+    "groups": lambda x, w: (
+        np.sum(nn.group_norm(np.reshape(x, (4, 8, 4)), 2) ** 3)
+        + np.sum(nn.batch_norm(np.reshape(x, (4, 8, 4))) ** 3 * w[0])
+    ),
+    "rows": lambda x, w: (
+        np.sum(nn.index_select(x, 0, np.argmax(x > 9, axis=0)[:3]) * w) + np.sum(x[:3, 1:] * w[1:])
+    ),
+    "expressions": lambda x, w: np.mean(
+        np.tanh(np.exp(-x * x) * w + np.where(x > 0, x, w)) / (x * x + 1.5)
+    ),
+    "convolutions": lambda x, w: np.sum(
+        nn.conv2d(np.reshape(x, (1, 4, 4, 8)), np.reshape(w, (2, 4, 1, 4))) ** 2
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REPLAYED)
+def test_replays_are_the_sweeps_of_the_host(name: str) -> None:
+    cupy = pytest.importorskip("cupy")
+    f = REPLAYED[name]
+    step, host = npgrad.grad(f, (0, 1)), npgrad.grad(f, (0, 1))
+    for seed in range(14):
+        rng = np.random.default_rng(seed)
+        x, w = rng.normal(size=(4, 32)).astype("f4"), rng.normal(size=32).astype("f4")
+        got = step(cupy.asarray(x), cupy.asarray(w))
+        for a, b in zip(got, host(x.astype("f8"), w.astype("f8")), strict=True):
+            assert np.linalg.norm(a.get() - b) <= 2e-5 * np.linalg.norm(b) + 1e-6, (name, seed)
+    assert replayed(step) >= 4, name
+    second = npgrad.grad(lambda x: np.sum(step(x, cupy.asarray(w))[0] * x))
+    for _ in range(12):  # within another differentiation nothing is replayed
+        twice = second(cupy.asarray(x))
+    wanted = npgrad.grad(lambda x: np.sum(host(x, w.astype("f8"))[0] * x))(x.astype("f8"))
+    scale = np.linalg.norm(wanted) + np.linalg.norm(b) / 10  # some have none: of a norm's input
+    assert np.linalg.norm(twice.get() - wanted) <= 1e-4 * scale
+
+
 @pytest.mark.parametrize("number", [0, 1])
 @pytest.mark.parametrize("current", [0, 1])
 def test_gradients_live_with_their_arrays(number: int, current: int) -> None:
