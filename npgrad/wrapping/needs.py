@@ -5,40 +5,37 @@ of a function, and of the functions that it can call, is read once: which names 
 what do they mean? A loss of operators and ufuncs needs nothing, since NumPy's protocols see all of
 it; one that makes a buffer needs ``np`` in its own module.
 
-That holds only if the code can reach no other code of the package. So it is said of plain functions
-only, whose names mean arrays, numbers, NumPy, `math` and other such functions, called with arrays,
-numbers and containers of them. Objects with methods, imports, classes, ``getattr``: the whole plan.
-What the names mean is looked at again at each call.
+That holds only if the code can reach no other code of the package. So it is said of functions and
+methods only, whose names mean arrays, numbers, NumPy, `math`, other such functions and objects with
+such methods (`objects`), called with those and containers of arrays. Imports, classes that are
+called, ``getattr``, functions as arguments: the whole plan. What the names mean is looked at again
+at each call.
 """
 
 from __future__ import annotations
 
 import builtins
-import dis
 import functools
-import inspect
 import sys
 import types
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
 
 from npgrad.graph.array import GradArray
-from npgrad.wrapping.builtin_names import nested
-from npgrad.wrapping.lists import LISTED, UNASKED
-from npgrad.wrapping.patch import LOCK, MISSING, Entry, Patch, patch_of
+from npgrad.wrapping.lists import LISTED
+from npgrad.wrapping.objects import Class, Kinds, Look, attributes, functions_under, of_class
+from npgrad.wrapping.patch import LOCK, Patch, patch_of
 from npgrad.wrapping.places import content
 from npgrad.wrapping.plan import Plan
 from npgrad.wrapping.rewriting import has_sites
+from npgrad.wrapping.said import CLOSED, HARMLESS, OTHERS, QUESTIONS, names_of
 from npgrad.wrapping.stand_ins import REGISTERED, replacement
+from npgrad.wrapping.swaps import MISSING, Entry, Swap
 
-Needed = tuple[tuple[Patch, tuple[Entry, ...]], ...]
+Needed = tuple[tuple[Patch, Swap], ...]
 Same = tuple[Callable[..., Any], str, Any, Any]  # a namespace's get, a name, two possible meanings
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
 
 
 class _Nothing(tuple[Any, ...]):
@@ -52,119 +49,85 @@ PLAIN = frozenset(
     kind for kind in vars(np).values() if isinstance(kind, type) and issubclass(kind, np.generic)
 )
 ITEMS = 100  # in the containers of a call's arguments; with more it takes the whole plan
-# Modules whose functions call nothing but what they are given.
-CLOSED = _words("""
-    numpy numpy.linalg numpy.fft numpy.random math cmath itertools functools operator time
-""")
 MOST = 512  # readings that are remembered
 CONTAINERS = (list, tuple, dict)
-# Builtins that lead nowhere else; beside them, exceptions.
-HARMLESS = _words("""
-    abs all any bool bytes chr complex dict divmod enumerate filter float format frozenset hash
-    hasattr int isinstance issubclass iter len list map max min next ord pow print range repr
-    reversed round set slice sorted str sum tuple zip
-""")
-QUESTIONS = frozenset(("isinstance", "issubclass", "hasattr", "float", "complex"))
-# Names that give an array where NumPy's object is asked for them; beside them, ufuncs.
-ARRAYS = _words("""
-    T argmax argmin astype clip copy cumprod cumsum det diag dot dtype e einsum fft flatten
-    inner int32 int64 inv kron linalg max mean min ndim newaxis norm outer pi prod ravel
-    reshape shape size solve sort squeeze std sum take tensordot trace transpose tril triu var where
-    abs all any bool complex float int isinstance len print range round
-""") | {name for name, f in vars(np).items() if isinstance(f, np.ufunc) and f.nout == 1}
-ELSEWHERE = _words("""
-    IMPORT_NAME IMPORT_FROM IMPORT_STAR LOAD_NAME LOAD_BUILD_CLASS STORE_GLOBAL DELETE_GLOBAL
-    MATCH_CLASS LOAD_FROM_DICT_OR_GLOBALS LOAD_FROM_DICT_OR_DEREF LOAD_CLASSDEREF
-""")
 PLANNED = ("numpy.polynomial", "numpy.ma")
-LATER = _words("ma polynomial")  # modules of NumPy's that the plan covers, or meets on use
-LAZY = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
-FRAMES = ("__", "f_", "gi_", "tb_", "cr_", "ag_")  # attributes that lead to frames and classes
-
-
-class Names(NamedTuple):
-    """What a code object, with those in it, says."""
-
-    attributes: frozenset[str]
-    loaded: frozenset[str]  # global variables
-    lists: bool  # whether it may make a list or a tuple of arrays
-    text: bool  # whether it may write ``"%g" % x``
-    closed: bool  # whether it leads to nothing but its names
-
-
-@functools.lru_cache(maxsize=1024)
-def names_of(code: types.CodeType) -> Names:
-    """Read `code`."""
-    attributes: set[str] = set()
-    loaded: set[str] = set()
-    lists, text, closed = False, False, True
-    for part in nested(code):
-        lists = lists or bool(part.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS))
-        closed = closed and (part.co_name == "<genexpr>" or not part.co_flags & LAZY)
-        for step in dis.get_instructions(part):
-            name = step.opname
-            if name == "LOAD_GLOBAL":
-                loaded.add(step.argval)
-            elif name.endswith(("_ATTR", "_METHOD")):
-                attributes.add(step.argval)
-            elif name in ELSEWHERE:
-                closed = False
-            elif name == "BINARY_OP":
-                text = text or "%" in step.argrepr
-            elif name.startswith(("BUILD_", "LIST_", "SET_", "MAP_", "UNPACK_EX")):
-                lists = lists or name not in ("BUILD_SLICE", "BUILD_STRING")
-        words = {w for c in part.co_consts if type(c) is tuple for w in c if type(w) is str}
-        lists = lists or "interp" in part.co_names or not UNASKED.isdisjoint(words)
-    closed = closed and LATER.isdisjoint(attributes)
-    closed = closed and not any(name.startswith(FRAMES) for name in attributes)
-    return Names(frozenset(attributes), frozenset(loaded), lists, text, closed)
 
 
 class Unknown(Exception):
     """The code may lead anywhere."""
 
 
-def flat(value: Any, items: list[int]) -> bool:
-    """Whether `value` is an array, a number, text, or a container of them; counts `items`."""
-    kind = type(value)
-    if kind is np.ndarray:
-        return not value.dtype.hasobject
-    if kind in PLAIN:
-        return True
-    if kind not in CONTAINERS:
-        return False
-    parts = value.values() if kind is dict else value
-    items[0] += len(parts)
-    return items[0] <= ITEMS and all(flat(part, items) for part in parts)
-
-
 class Reading:
     """A function, and those that it can call, as they were read."""
 
-    def __init__(self, f: types.FunctionType, plan: Plan) -> None:
+    def __init__(
+        self,
+        f: types.FunctionType,
+        plan: Plan,
+        given: Iterable[Any] = (),
+        kinds: Iterable[type] = (),
+    ) -> None:
         self.code = f.__code__
         self._same: list[Same] = []
         self._constants: list[tuple[Callable[..., Any], str]] = []
         self._cells: list[tuple[Any, Any]] = []
         self._functions: list[tuple[types.FunctionType, Any, Any, Any]] = []
+        self._objects: list[Callable[[], Any]] = []  # what names and cells hold of a class
         self._plan = plan
         self._registered = len(REGISTERED)
         self._said: set[str] = set()
         self._lists = False
+        self._text = False
         self._asked = False  # for the type of what it is given, or its text
         self._found: list[tuple[dict[str, Any], Entry]] = []
+        self.kinds: Kinds = {kind: Class(kind) for kind in kinds}
         self._waiting = [f]
-        seen: set[int] = set()
-        while self._waiting:
-            function = self._waiting.pop()
-            if id(function) not in seen:
-                seen.add(id(function))
-                self._read(function)
+        self._read_all(list(given))
         self.general = self._needed(True)
-        simple = not self._lists and self._said <= ARRAYS
+        simple = not self._lists and self._said.isdisjoint(OTHERS)
         self.simple = self._needed(False) if simple else self.general
         if not self._asked:
             self.general, self.simple = self.general or NOTHING, self.simple or NOTHING
+
+    def _read_all(self, given: list[Any]) -> None:
+        """Read until nothing is reached any more: functions say names, objects have some."""
+        seen: dict[int, Any] = {}
+        while self._waiting:
+            while self._waiting:
+                function = self._waiting.pop()
+                if id(function) not in seen:
+                    seen[id(function)] = function
+                    self._read(function)
+            self._meet([*given, *(get() for get in self._objects)], set())
+            for kind in self.kinds:
+                for held in functions_under(kind, self._said, self._text):
+                    if type(held) is types.FunctionType:
+                        if id(held) not in seen:
+                            self._waiting.append(held)
+                    elif not self._look().closed(held):
+                        raise Unknown
+                    elif type(held) in CONTAINERS:
+                        self._lists = True
+
+    def _meet(self, values: Iterable[Any], seen: set[int]) -> None:
+        """Note the classes of `values`, and of what stands in them under names that are said."""
+        for value in values:
+            if _atom(value) or id(value) in seen:
+                continue
+            seen.add(id(value))
+            if len(seen) > ITEMS:
+                raise Unknown
+            if type(value) in CONTAINERS:
+                self._meet(value.values() if type(value) is dict else value, seen)
+            elif of_class(value):
+                kind = type(value)
+                known = self.kinds.setdefault(kind, Class(kind))
+                held = attributes(value, known.slots)
+                self._meet([part for name, part in list(held) if name in self._said], seen)
+
+    def _look(self) -> Look:
+        return Look(self.kinds, self._said, PLAIN, ITEMS)
 
     def _read(self, function: types.FunctionType) -> None:
         space, names = function.__globals__, names_of(function.__code__)
@@ -174,10 +137,11 @@ class Reading:
         self._said |= names.attributes
         self._lists = self._lists or names.lists
         self._asked = self._asked or names.text
+        self._text = self._text or names.written
         defaults, named = function.__defaults__, function.__kwdefaults__
         self._functions.append((function, function.__code__, defaults, named))
         for value in (*(defaults or ()), *(named or {}).values()):
-            if not flat(value, [0]):
+            if not Look({}, (), PLAIN, ITEMS).closed(value):
                 raise Unknown
             self._lists = self._lists or type(value) in CONTAINERS
         for cell in function.__closure__ or ():
@@ -189,6 +153,8 @@ class Reading:
                 self._cells.append((cell, value))
             elif _atom(value):
                 self._cells.append((cell, MISSING))
+            elif of_class(value):
+                self._objects.append(functools.partial(content, cell))
             else:
                 raise Unknown
         entries = {entry[0]: entry for entry in patch_of(space).entries}
@@ -229,7 +195,10 @@ class Reading:
             if _calls(value):
                 self._waiting.append(value)
             elif not _numpys(value):
-                raise Unknown
+                if not of_class(value):
+                    raise Unknown
+                self._objects.append(functools.partial(space.get, name, MISSING))
+                return
         self._same.append((space.get, name, value, value))
 
     def _needed(self, lists: bool) -> Needed:
@@ -237,7 +206,7 @@ class Reading:
         for space, entry in self._found:
             if _matters(entry, self._said, lists):
                 found.setdefault(id(space), (patch_of(space), {}))[1][entry[0]] = entry
-        return tuple([(patch, tuple(entries.values())) for patch, entries in found.values()])
+        return tuple([(patch, Swap(entries.values())) for patch, entries in found.values()])
 
     def holds(self) -> bool:
         """Whether everything that was read still means the same."""
@@ -259,17 +228,30 @@ class Reading:
             now = content(cell)
             if now is not value and (value is not MISSING or not _atom(now)):
                 return False
-        return True
+        return all(map(Class.holds, self.kinds.values()))
 
     def needed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Needed | None:
         """What a call needs: None for everything that is planned."""
-        needed = self.simple
+        look: Look | None = None
+        said, kinds = self._said, self.kinds
         for value in (*args, *kwargs.values()) if kwargs else args:
-            if not _atom(value):
-                if not flat(value, [0]):
-                    return None
-                needed = self.general
-        return needed
+            kind = type(value)
+            if kind in PLAIN or (kind is np.ndarray and not value.dtype.hasobject):
+                continue
+            if kind in kinds and not kinds[kind].slots:  # most of them: arrays and numbers in it
+                for name, part in list(value.__dict__.items()):
+                    if name in said and not _atom(part):
+                        break
+                else:
+                    continue
+            look = look or self._look()
+            if not look.closed(value):
+                return None
+        for get in self._objects:
+            look = look or self._look()
+            if not look.closed(get()):
+                return None
+        return self.simple if look is None or not look.containers else self.general
 
 
 def _atom(value: Any) -> bool:
@@ -330,28 +312,38 @@ class Needs:
     """What a function needs, call by call. Read at the second call: for one it takes too long."""
 
     def __init__(self, f: Any, plan: Plan) -> None:
-        self._f = f
+        self._function = f.__func__ if type(f) is types.MethodType else f
+        self._owner = (f.__self__,) if type(f) is types.MethodType else ()
         self._plan = plan
-        self._left = TRIES if type(f) is types.FunctionType else 0
+        self._left = TRIES if type(self._function) is types.FunctionType else 0
         self._called = False
         self._reading: Reading | None = None
 
     def of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Needed | None:
         """The names to replace, or NOTHING; None for everything that is planned."""
+        if self._owner:
+            args = self._owner + args
         reading = self._reading
-        if reading is None or reading.code is not self._f.__code__ or not reading.holds():
-            reading = self._reading = self._read() if self._left else None
-            if reading is None:
-                return None
-        return reading.needed(args, kwargs)
+        if reading is not None and reading.code is self._function.__code__ and reading.holds():
+            needed = reading.needed(args, kwargs)
+            if needed is not None or self._left <= 0:
+                return needed
+        if self._left <= 0:
+            return None
+        reading = self._reading = self._read(args, kwargs)
+        return None if reading is None else reading.needed(args, kwargs)
 
-    def _read(self) -> Reading | None:
-        f, plan = self._f, self._plan
+    def _read(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Reading | None:
+        f, plan = self._function, self._plan
         own = f.__closure__ or f.__defaults__ or f.__kwdefaults__
         passing = own or plan.space is not None  # the function, or its namespace, may go
         key = None if passing else (f.__code__, id(f.__globals__), id(plan))
-        if key is not None and (found := _readings.get(key)) is not None and found.holds():
-            return found
+        found = self._reading if key is None else _readings.get(key)
+        kinds: Iterable[type] = ()
+        if found is not None and found.code is f.__code__ and found.holds():
+            if found is not self._reading and found.needed(args, kwargs) is not None:
+                return found
+            kinds = found.kinds  # called with objects of other classes: those as well
         if not (self._called if key is None else key in _readings):
             self._called = True
             if key is not None:
@@ -359,11 +351,11 @@ class Needs:
                     _readings.clear()
                 _readings[key] = None
             return None
-        self._left -= 1
+        self._left -= 5 if kinds else 1
         try:
             with LOCK:
                 plan.look()
-                reading = Reading(f, plan)
+                reading = Reading(f, plan, (*args, *kwargs.values()), kinds)  # type: ignore[arg-type]
         except Unknown:
             self._left = 0
             return None

@@ -6,7 +6,6 @@ A namespace has one patch, counted, which the plans of all packages share.
 from __future__ import annotations
 
 import builtins
-import operator
 import sys
 import threading
 import types
@@ -25,17 +24,11 @@ from npgrad.wrapping.places import Place, cells_of, functions_of, is_own, places
 from npgrad.wrapping.rewriting import exchange_of, has_sites
 from npgrad.wrapping.stand_ins import REGISTERED, adapted, replacement, with_rule
 from npgrad.wrapping.subclasses import super_in_classes, writes_subclasses
+from npgrad.wrapping.swaps import MISSING, Bound, Entry, Swap
 from npgrad.wrapping.ufuncs import given_lists
 from npgrad.wrapping.unions import unions_in
 
-MISSING = object()  # what stood under a name that hides a builtin
-Entry = tuple[str, Any, Any]  # a name, what it stands for, what it is to stand for
 LOCK = threading.RLock()  # an import inside of a wrapped call comes back here
-
-
-def bound_in(space: dict[str, Any]) -> list[Any]:
-    """What `space` names that runs, or has names: data may change at each call."""
-    return [v for v in list(space.values()) if callable(v) or type(v) is types.ModuleType]
 
 
 class Patch:
@@ -49,19 +42,20 @@ class Patch:
         self.others: list[Generated] = []  # generated namespaces of functions that stand here
         self.size = -1  # how many names it held when it was last looked at
         # What each call that uses it needs, by the identity of its list; None is everything.
-        self.users: dict[int, tuple[Entry, ...] | None] = {}
+        self.users: dict[int, Swap | None] = {}
         self.strict: frozenset[Any] = frozenset()  # types for which its code asks `is np.float64`
         # Names beside an `is` in code: those of its own code; of a table, the keys asked for so.
         self.asked: frozenset[str] = frozenset()
         self.lists: frozenset[Any] = frozenset()  # ufuncs that its code hands lists
         self.entries: list[Entry] = []
+        self.all = Swap(())  # the entries
         self.places: list[Place] = []
         # A module that was imported whole keeps its functions; what is typed in binds names again.
         typed = space.get("__name__") == "__main__" or not is_module(space)
         # A table, or an object's attributes.
         self.holds = codes is None and "__builtins__" not in space and not is_module(space)
         self.settled = codes is not None or not (typed and "__builtins__" in space)
-        self.bound: list[Any] = []  # the functions, classes and modules that it named
+        self.bound = Bound({})  # the functions, classes and modules that it named
 
     def named(self) -> list[tuple[str, Any]]:
         """The names to look at, and what they mean."""
@@ -145,68 +139,55 @@ class Patch:
         if "numba" in sys.modules and first:
             places.extend(ufunc_places(space, names_of(self.entries, space)))
         self.places.extend(places)
+        self.all = Swap(self.entries)
         if None in self.users.values():
-            self.put(entries, places)
+            Swap(entries).put(space)
+            for place, _, made in places:
+                place(made)
         self.size = len(space)
+        bound = None if self.settled and not self.holds else Bound(space)
         if self.holds:  # of a table, or an object, that holds functions, an entry may be exchanged
-            self.settled = bool(space) and not bound_in(space)
-        if not self.settled:
-            self.bound = bound_in(space)
+            self.settled = bool(space) and not bound
+        if bound is not None and not self.settled:
+            self.bound = bound
 
     def stale(self) -> bool:
         """Whether names were bound since the last look: in what is typed in, to other functions."""
         if self.size != len(self.space):
             return True
-        if self.users or self.settled:
+        if self.users or self.settled or not self.size:
             return False
-        now = bound_in(self.space)
-        return len(now) != len(self.bound) or not all(map(operator.is_, now, self.bound))
+        return not self.bound.holds(self.space)
 
-    def put(self, entries: Iterable[Entry], places: Iterable[Place]) -> None:
-        """Replace the names that still mean what they meant."""
-        space = self.space
-        for name, old, new in entries:
-            if space.get(name, MISSING) is old:
-                space[name] = new
-        for place, _, made in places:
-            place(made)
-
-    def open(self, opened: list[Patch], needed: tuple[Entry, ...] | None = None) -> None:
+    def open(self, opened: list[Patch], needed: Swap | None = None) -> None:
         """One more call uses these names; noted first, so that an interrupt undoes it."""
         opened.append(self)
-        first = None not in self.users.values()
-        self.users[id(opened)] = needed
+        users = self.users
+        first = not users or None not in users.values()
+        users[id(opened)] = needed
         if needed is not None:
-            self.put(needed, ())
+            needed.put(self.space)
         elif first:
-            self.put(self.entries, self.places)
+            self.all.put(self.space)
+            for place, _, made in self.places:
+                place(made)
 
     def close(self, opened: list[Patch]) -> None:
         """A call uses them no longer; it may say so twice."""
-        key = id(opened)
-        if key not in self.users:
+        users, key = self.users, id(opened)
+        if key not in users:
             return
-        mine = self.users[key]
+        mine = users[key]
         kept: Collection[str] | None = ()
-        if len(self.users) > 1:
-            others = [needed for call, needed in self.users.items() if call != key]
-            kept = None if None in others else {e[0] for needed in others for e in needed or ()}
+        if len(users) > 1:
+            others = [needed for call, needed in users.items() if call != key]
+            kept = None if None in others else {e[0] for n in others if n for e in n.entries}
         if kept is not None:
-            self.restore(self.entries if mine is None else mine, kept)
+            (mine or self.all).restore(self.space, kept)
             if mine is None:
                 for place, before, _ in self.places:
                     place(before)
-        del self.users[key]
-
-    def restore(self, entries: Iterable[Entry], kept: Collection[str]) -> None:
-        """Undo `put`, except for names that the program bound anew, or that others use."""
-        space = self.space
-        for name, old, new in entries:
-            if space.get(name) is new and name not in kept:
-                if old is MISSING:
-                    del space[name]
-                else:
-                    space[name] = old
+        del users[key]
 
 
 # By the identity of the namespace, which the patch keeps alive; plans keep the patches.
@@ -263,43 +244,55 @@ class _Import(Patch):
     def look(self) -> None:
         """See `Patch.look`."""
         self.entries = [("__import__", builtins.__import__, replacing(builtins.__import__))]
+        self.all = Swap(self.entries)
 
 
 IMPORT = _Import()
 
 
+class _Methods(Swap):
+    """The methods of SciPy's distributions for which there is a stand-in."""
+
+    __slots__ = ("_methods",)
+
+    def __init__(self, methods: list[tuple[dict[str, Any], dict[str, Any]]]) -> None:
+        super().__init__(())
+        self._methods = methods
+
+    def put(self, space: dict[str, Any]) -> None:
+        """Hide the classes' methods."""
+        for held, methods in self._methods:
+            held.update(methods)
+
+    def restore(self, space: dict[str, Any], kept: Collection[str] = ()) -> None:
+        """Show them again."""
+        for held, methods in self._methods:
+            for name in methods:
+                held.pop(name, None)
+
+
 class _Distributions(Patch):
-    """SciPy's distributions, which objects hold: their methods, where there is a stand-in."""
+    """SciPy's distributions, which objects hold."""
 
     def __init__(self) -> None:
         super().__init__({}, [])
-        self.methods: list[tuple[dict[str, Any], dict[str, Any]]] = []
 
     def stale(self) -> bool:
         """Whether SciPy's chapter was not loaded at the last look."""
-        return not self.methods
+        return type(self.all) is not _Methods
 
     def look(self) -> None:
         """See `Patch.look`."""
         chapter = sys.modules.get("npgrad.scipy.stats")
         made = [getattr(chapter, name) for name in chapter.__all__] if chapter is not None else []
-        self.methods = [
+        methods = [
             (vars(one.theirs), {name: getattr(one, name) for name in one.formulas})
             for one in made
             if hasattr(one, "formulas") and hasattr(one, "theirs")
         ]
-        self.entries = [("", MISSING, None)] if self.methods else []
-
-    def put(self, entries: Iterable[Entry], places: Iterable[Place]) -> None:
-        """Hide the classes' methods."""
-        for space, methods in self.methods:
-            space.update(methods)
-
-    def restore(self, entries: Iterable[Entry], kept: Collection[str]) -> None:
-        """Show them again."""
-        for space, methods in self.methods:
-            for name in methods:
-                space.pop(name, None)
+        if methods:
+            self.all = _Methods(methods)
+            self.entries = [("", MISSING, None)]
 
 
 DISTRIBUTIONS = _Distributions()

@@ -27,7 +27,6 @@ from npgrad.wrapping.patch import (
     DISTRIBUTIONS,
     IMPORT,
     LOCK,
-    Entry,
     Patch,
     look_at,
     originals,
@@ -36,6 +35,7 @@ from npgrad.wrapping.patch import (
     serving,
 )
 from npgrad.wrapping.stand_ins import REGISTERED, meet_scipy, meet_tables, with_rule
+from npgrad.wrapping.swaps import Swap
 from npgrad.wrapping.ufuncs import given_lists
 
 # Never looked into: npgrad's own modules, what NumPy is made of, and what must see plain arrays.
@@ -101,7 +101,7 @@ class Plan:
         self.loose: list[Patch] = []  # those whose names may be bound anew at any time
         self.patches: tuple[Patch, ...] = ()  # those with something to replace
         # Names of other packages' modules for functions that the user gave rules.
-        self.ruled: list[tuple[Patch, tuple[Entry, ...]]] = []
+        self.ruled: list[tuple[Patch, Swap]] = []
 
     def covers(self, name: str) -> bool:
         """Whether the module `name` is one of the packages'."""
@@ -157,7 +157,7 @@ class Plan:
         self.sympy = sys.modules.get(LAMBDIFY)
         self.lambdified = lambdified_count(self.sympy)
 
-    def _named_elsewhere(self, mine: set[int]) -> list[tuple[Patch, tuple[Entry, ...]]]:
+    def _named_elsewhere(self, mine: set[int]) -> list[tuple[Patch, Swap]]:
         """Where modules that are not covered name functions that have rules."""
         found = []
         for name, module in list(sys.modules.items()) if REGISTERED else ():
@@ -166,8 +166,8 @@ class Plan:
                 continue
             mine.add(id(space))
             pairs = [(label, with_rule(value)) for label, value in list(space.items())]
-            if entries := tuple([(label, *pair) for label, pair in pairs if pair is not None]):
-                found.append((patch_of(space), entries))
+            if entries := [(label, *pair) for label, pair in pairs if pair is not None]:
+                found.append((patch_of(space), Swap(entries)))
         return found
 
     def meet(self, f: Any) -> None:
@@ -194,7 +194,7 @@ class Plan:
         return None
 
     def enter(
-        self, opened: list[Patch], needed: Iterable[tuple[Patch, tuple[Entry, ...]]] | None = None
+        self, opened: list[Patch], needed: Iterable[tuple[Patch, Swap]] | None = None
     ) -> None:
         """Put the names in place, all or what is `needed`; `opened` is for `leave`."""
         with LOCK:
@@ -202,11 +202,9 @@ class Plan:
                 self.look()
                 for patch in self.patches:
                     patch.open(opened)
-                for patch, entries in self.ruled:
-                    patch.open(opened, entries)
-            else:
-                for patch, entries in needed:
-                    patch.open(opened, entries)
+                needed = self.ruled
+            for patch, names in needed:
+                patch.open(opened, names)
 
     @staticmethod
     def leave(opened: list[Patch]) -> None:

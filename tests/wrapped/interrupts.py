@@ -7,12 +7,12 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from npgrad.wrapping import needs, patch, plan, wrapper
+from npgrad.wrapping import needs, patch, plan, swaps, wrapper
 
 
 def interrupted(call: Callable[[], Any], stop: int) -> int:
     """Run `call` with a KeyboardInterrupt at npgrad's line `stop`; how many lines it ran."""
-    ours = {module.__file__ for module in (needs, patch, plan, wrapper)}
+    ours = {module.__file__ for module in (needs, patch, plan, swaps, wrapper)}
     count = 0
 
     def trace(frame: Any, event: str, arg: Any) -> Any:
