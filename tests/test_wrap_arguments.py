@@ -220,3 +220,211 @@ def test_parts_of_one_array_that_do_not_overlap_record() -> None:
     x = np.array([1.0, 2.0, 3.0])
     np.testing.assert_array_equal(npgrad.grad(f)(x, other, base[:, 1]), [4.0, 6.0, 8.0])
     np.testing.assert_array_equal(base, [[2.0, 2.0], [3.0, 2.0], [4.0, 2.0]])
+
+
+# --------------------------------------------------------------------- how a buffer is written to
+def fills(x, b):
+    b.fill(x[0])
+    return np.sum(b * x[1])
+
+
+def by_view(x, b):
+    v = b[1:]
+    v[0] = x[0]
+    return np.sum(b**2) + x[1]
+
+
+def by_rows(x, b):
+    for i, row in enumerate(b):
+        row[:] = x * i + x
+    return np.sum(b**2)
+
+
+def by_chain(x, b):
+    c = b.reshape(2, -1)
+    d = c.T
+    d[0] = x
+    return np.sum(b**2)
+
+
+def by_copyto(x, b):
+    np.copyto(b, x)
+    return np.sum(b**2)
+
+
+def by_part_as_out(x, b):
+    np.multiply(x, x, out=b[:2], where=b[:2] > 0)
+    return np.sum(b)
+
+
+def by_at(x, b):
+    np.add.at(b, [0, 0], x)
+    return np.sum(b**2)
+
+
+def by_flat(x, b):
+    b.flat = x
+    return np.sum(b**3)
+
+
+def first_of(b, x):
+    b[0] = x[0] * x[1]
+
+
+def by_helper(x, b):
+    first_of(b, x)
+    return np.sum(b) ** 2
+
+
+def by_helper_named(x, b):
+    first_of(x=x, b=b)
+    return np.sum(b) ** 2
+
+
+def by_two_helpers(x, b):
+    by_helper(x, b)
+    return np.sum(b) ** 2
+
+
+def of_many(x, *bufs):
+    for b in bufs:
+        b[:] = x * x
+    return sum(np.sum(b) for b in bufs)
+
+
+def first_of_many(x, *bufs):
+    bufs[0][:] = x
+    bufs[1][0] = x[1]
+    return np.sum(bufs[0]) * np.sum(bufs[1])
+
+
+def of_keywords(x, **k):
+    k["b"][0] = x[0]
+    return np.sum(k["b"]) * x[1]
+
+
+def after_the_rest(x, *rest, b):
+    b[0] = x[0]
+    return np.sum(b) * len(rest)
+
+
+def of_list(x, bufs):
+    for b in bufs:
+        b[:] = x
+    return np.sum(bufs[0] * bufs[1])
+
+
+def of_pair(x, pair):
+    a, b = pair
+    a[:] = x
+    b[0] = x[0]
+    return np.sum(a**2) + np.sum(b)
+
+
+def of_table(x, table):
+    table["b"][:] = x
+    table["n"] = 3
+    return np.sum(table["b"] ** 2)
+
+
+def copies(x, b):
+    q = b.copy()
+    q[0] = x[0]
+    return np.sum(q**2)
+
+
+class Filler:
+    def _first(self, x, b):
+        b[0] = x[1]
+
+    def go(self, x, b):
+        self._first(x, b)
+        return np.sum(b**2)
+
+
+def ones(*shape):
+    return lambda: ([np.ones(shape)], {})
+
+
+WAYS = [
+    (fills, ones(3)),
+    (by_view, ones(3)),
+    (by_rows, ones(3, 2)),
+    (by_chain, ones(4)),
+    (by_copyto, ones(2)),
+    (by_part_as_out, ones(3)),
+    (by_at, ones(2)),
+    (by_flat, ones(2)),
+    (by_helper, ones(2)),
+    (by_helper_named, ones(2)),
+    (by_two_helpers, ones(2)),
+    (of_many, lambda: ([np.ones(2), np.ones(2)], {})),
+    (first_of_many, lambda: ([np.ones(2), np.ones(2)], {})),
+    (of_keywords, lambda: ([], {"b": np.ones(2)})),
+    (after_the_rest, lambda: ([1.0, 2.0], {"b": np.ones(2)})),
+    (of_list, lambda: ([[np.ones(2), np.ones(2)]], {})),
+    (of_pair, lambda: ([(np.ones(2), np.ones(2))], {})),
+    (of_table, lambda: ([{"b": np.ones(2)}], {})),
+    (copies, ones(2)),
+    (Filler().go, ones(2)),
+]
+
+
+@pytest.mark.parametrize(("f", "made"), WAYS, ids=lambda case: getattr(case, "__name__", ""))
+def test_every_way_of_writing(f, made) -> None:
+    def at(x):
+        args, kwargs = made()
+        return f(x, *args, **kwargs)
+
+    expected = [(at(X + e) - at(X - e)) / 2e-6 for e in np.eye(2) * 1e-6]
+    args, kwargs = made()
+    held = [*args, *kwargs.values()]
+    entries = [list(v.values() if isinstance(v, dict) else v) for v in held if np.ndim(v) != 0]
+    np.testing.assert_allclose(npgrad.grad(f)(X, *args, **kwargs), expected, rtol=1e-6)
+    plain_args, plain_kwargs = made()
+    f(X, *plain_args, **plain_kwargs)
+    assert repr((args, kwargs)) == repr((plain_args, plain_kwargs))
+    for value, before in zip([v for v in held if isinstance(v, list)], entries, strict=False):
+        assert all(now is then for now, then in zip(value, before, strict=True))
+
+
+def test_a_buffer_that_is_a_default() -> None:
+    def f(x, b=np.zeros(2), *, c=np.zeros(2)):  # noqa: B008 -- one array for all calls
+        b[:] = x * x
+        c[0] += x[1]
+        return np.sum(b) + c[0]
+
+    np.testing.assert_allclose(npgrad.grad(f)(X), 2 * X + [0, 1])
+    assert type(f.__defaults__[0]) is np.ndarray
+    np.testing.assert_array_equal(f.__defaults__[0], X * X)
+    np.testing.assert_array_equal(f.__kwdefaults__["c"], [X[1], 0])
+
+
+def test_a_list_that_the_function_changes_is_changed() -> None:
+    def f(x, bufs):
+        bufs[0][:] = x
+        bufs.append(bufs[0])
+        return np.sum(bufs[1] ** 2)
+
+    first = np.zeros(2)
+    bufs = [first]
+    np.testing.assert_allclose(npgrad.grad(f)(X, bufs), 2 * X)
+    assert len(bufs) == 2 and bufs[0] is first and bufs[1] is first
+    np.testing.assert_array_equal(first, X)
+
+
+def test_what_a_helper_only_reads_stays_plain() -> None:
+    def f(x, table, b):
+        first_of(b, x * table)
+        assert type(table) is kind
+        return np.sum(b)
+
+    kind = np.ndarray
+    np.testing.assert_allclose(npgrad.grad(f)(X, np.ones(2), np.zeros(2)), X[::-1])
+
+
+def test_a_list_of_an_array_known_by_another_name_is_refused() -> None:
+    s = np.ones(2)
+    with pytest.raises((npgrad.errors.GradientLost, npgrad.errors.InPlaceError)):
+        npgrad.grad(lambda x, bufs: of_list(x, bufs) + np.sum(s))(X, [s, np.ones(2)])
+    np.testing.assert_array_equal(s, np.ones(2))

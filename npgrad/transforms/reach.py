@@ -54,10 +54,11 @@ def _library(top: str) -> bool:
 
 def in_library(thing: Any) -> bool:
     """Whether a function, a class or a module is Python's, npgrad's, or installed."""
-    return _library(_top(thing))
+    return _library(top_of(thing))
 
 
-def _top(thing: Any) -> str:
+def top_of(thing: Any) -> str:
+    """The top-level package of a function, a class or a module."""
     name = getattr(thing, "__name__" if type(thing) is types.ModuleType else "__module__", None)
     return name.partition(".")[0] if isinstance(name, str) else ""
 
@@ -68,7 +69,7 @@ def _next(thing: Any, own: str) -> list[Any]:
     if kind is types.FunctionType:
         if str(thing.__globals__.get("__name__")).startswith("npgrad.wrapping"):
             return [getattr(thing, "__wrapped__", None)]  # its patches hold whole modules
-        if (top := _top(thing)) != own and _library(top):
+        if (top := top_of(thing)) != own and _library(top):
             named: list[Any] = []
         else:
             known = thing.__globals__
@@ -81,11 +82,11 @@ def _next(thing: Any, own: str) -> list[Any]:
             thing.__dict__,
         ]
     if kind is types.ModuleType or issubclass(kind, type):
-        if (top := _top(thing)) != own and _library(top):
+        if (top := top_of(thing)) != own and _library(top):
             return []
         if kind is types.ModuleType:
             return list(vars(thing).values())
-    elif _top(kind) == "npgrad":
+    elif top_of(kind) == "npgrad":
         return [getattr(thing, "__wrapped__", None)]
     if kind is ContextVar:  # what these two lead to, the garbage collector does not know
         return [thing.get(None)]
@@ -96,7 +97,7 @@ def _next(thing: Any, own: str) -> list[Any]:
 
 def reachable(f: Any, given: list[Any]) -> list[Any] | None:
     """The arrays, plain and recorded, that `f` can reach with `given`; None if that is too much."""
-    own = _top(f)
+    own = top_of(f)
     arrays: list[Any] = []
     waiting, seen = [f, *given], {}
     while waiting:

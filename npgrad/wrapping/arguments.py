@@ -2,62 +2,87 @@
 
 ``fill(x, buffer)`` with ``buffer[i] = x[i]`` inside: the function is given a recording copy of the
 buffer, and what it holds in the end is written back as plain numbers, as the caller expects. Which
-parameters a function writes into is read off its code. An array given twice is one copy; one whose
+parameters those are is read off the code (`writes`). An array given twice is one copy; one whose
 memory the function can reach by yet another name stays plain, and a recorded write into it raises.
 """
 
 from __future__ import annotations
 
-import dis
-import functools
+import inspect
+import sys
 import types
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from npgrad.graph.array import GradArray, plain
 from npgrad.graph.handles import leaf_node
 from npgrad.transforms.reach import overlap, reachable, refuse
+from npgrad.wrapping.writes import parameters_of, written
 
-LOADS = ("LOAD_FAST", "LOAD_DEREF", "LOAD_FAST_CHECK", "LOAD_FAST_BORROW")
-
-
-@functools.lru_cache(maxsize=1024)
-def written_parameters(code: types.CodeType) -> tuple[tuple[int, str], ...]:
-    """The parameters of `code` that are targets of ``p[i] = v``, ``p += v`` or ``out=p``."""
-    parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    instructions = list(dis.get_instructions(code))
-    starts, names = set(), set()
-    for i, step in enumerate(instructions):
-        target = step.opname in ("STORE_SUBSCR", "STORE_SLICE")
-        target = target or (step.opname == "BINARY_OP" and step.argrepr.endswith("="))
-        if target and step.positions is not None:
-            starts.add((step.positions.lineno, step.positions.col_offset))
-        named = step.opname in ("KW_NAMES", "LOAD_CONST") and step.arg is not None
-        keywords = code.co_consts[step.arg] if named else None  # type: ignore[index]
-        if type(keywords) is tuple and "out" in keywords:
-            back = i - len(keywords) + keywords.index("out")
-            if back >= 0 and instructions[back].opname in LOADS:
-                names.add(instructions[back].argval)
-    for step in instructions:
-        where = step.positions
-        if where is None or (where.lineno, where.col_offset) not in starts:
-            continue
-        if step.opname in LOADS:
-            names.add(step.argval)
-        elif step.opname.startswith("LOAD_FAST_"):  # two of them in one
-            names.update(step.argval)
-    return tuple([(i, name) for i, name in enumerate(parameters) if name in names])
+CONTAINERS = (list, tuple, dict)
 
 
-def writes_of(f: Any) -> tuple[tuple[int, str], ...]:
-    """The parameters that `f` writes into, by the positions of a call's arguments."""
-    first = 0
+class Targets(NamedTuple):
+    """The parameters that a function writes into, by the positions of a call's arguments."""
+
+    named: tuple[tuple[int, str, Any], ...]  # with their defaults
+    rest: int | None  # the position of ``*args``
+    known: frozenset[str] | None  # the parameters beside ``**kwargs``
+
+    def of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[tuple[str, Any]]:
+        """The values of a call that are written into, with the names of their parameters."""
+        found = []
+        for i, name, default in self.named:
+            found.append((name, args[i] if i < len(args) else kwargs.get(name, default)))
+        if self.rest is not None:
+            found += [("*args", value) for value in args[self.rest :]]
+        if self.known is not None:
+            found += [(name, v) for name, v in kwargs.items() if name not in self.known]
+        return found
+
+
+def targets_of(f: Any) -> Targets | None:
+    """What `f` writes into; None for nothing."""
+    first, owner = 0, None
     if type(f) is types.MethodType:
-        first, f = 1, f.__func__
-    if type(f) is not types.FunctionType:
-        return ()
-    return tuple([(i - first, name) for i, name in written_parameters(f.__code__) if i >= first])
+        first, owner, f = 1, type(f.__self__), f.__func__
+    if type(f) is not types.FunctionType or not (names := written(f, owner)):
+        return None
+    code, parameters = f.__code__, parameters_of(f.__code__)
+    count = code.co_argcount + code.co_kwonlyargcount
+    defaults = {**_defaults(f), **(f.__kwdefaults__ or {})}
+    named = [
+        (i - first if i < code.co_argcount else sys.maxsize, name, defaults.get(name))
+        for i, name in enumerate(parameters[:count])
+        if name in names and i >= first
+    ]
+    rest = known = None
+    if code.co_flags & inspect.CO_VARARGS and parameters[count] in names:
+        rest = max(code.co_argcount - first, 0)
+    if code.co_flags & inspect.CO_VARKEYWORDS and parameters[-1] in names:
+        known = frozenset(parameters[code.co_posonlyargcount : count])
+    return Targets(tuple(named), rest, known)
+
+
+def _defaults(f: types.FunctionType) -> dict[str, Any]:
+    """The defaults of the parameters that can be given by name."""
+    code, values = f.__code__, f.__defaults__ or ()
+    names = code.co_varnames[: code.co_argcount][code.co_argcount - len(values) :]
+    nameless = code.co_varnames[: code.co_posonlyargcount]
+    return {n: v for n, v in zip(names, values, strict=True) if n not in nameless}
+
+
+def _is_buffer(value: Any) -> bool:
+    return type(value) is np.ndarray and value.dtype.kind in "fc" and value.flags.writeable
+
+
+def _parts(value: Any) -> Iterable[Any]:
+    """The entries of a container; what is none by itself."""
+    if type(value) not in CONTAINERS:
+        return (value,)
+    return list(value.values()) if type(value) is dict else value
 
 
 def _recording_copies(
@@ -65,7 +90,8 @@ def _recording_copies(
 ) -> list[tuple[Any, GradArray]]:
     """Each plain array of `written` that `f` knows by no other name, and its recording copy."""
     candidates = {id(value): (name, value) for name, value in written}
-    arrays = reachable(f, [value for value in given if id(value) not in candidates])
+    search, more = _without_defaults(f)
+    arrays = reachable(search, [v for v in (*given, *more) if id(v) not in candidates])
     if arrays is None:
         return []
     again = {id(array) for array in arrays}
@@ -84,23 +110,70 @@ def _recording_copies(
     return pairs
 
 
-def filling(
-    f: Any, writes: tuple[tuple[int, str], ...], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Any:
+def _without_defaults(f: Any) -> tuple[Any, list[Any]]:
+    """`f` without the defaults of its parameters, which are those of a call; and the defaults."""
+    more: list[Any] = []
+    if type(f) is types.MethodType:
+        f, more = f.__func__, [f.__self__]
+    more += (*(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).values())
+    search = types.FunctionType(f.__code__, f.__globals__, f.__name__, None, f.__closure__)
+    search.__module__ = f.__module__
+    search.__dict__.update(f.__dict__)
+    return search, more
+
+
+class _Handed:
+    """What a function is given in place of the caller's arrays, alone or in containers."""
+
+    def __init__(self, pairs: list[tuple[Any, GradArray]]) -> None:
+        self.pairs = pairs
+        self.made = {id(array): copy for array, copy in pairs}
+        self.containers: dict[int, tuple[Any, Any]] = {}
+
+    def __call__(self, value: Any) -> Any:
+        """What stands for `value`."""
+        if type(value) not in CONTAINERS or self.made.keys().isdisjoint(map(id, _parts(value))):
+            return self.made.get(id(value), value)
+        if id(value) not in self.containers:
+            if type(value) is dict:
+                new: Any = {key: self.made.get(id(part), part) for key, part in value.items()}
+            else:
+                new = type(value)([self.made.get(id(part), part) for part in value])
+            self.containers[id(value)] = value, new
+        return self.containers[id(value)][1]
+
+    def back(self) -> None:
+        """Fill the caller's arrays, and change containers as the function did."""
+        arrays = {id(copy): array for array, copy in self.pairs}
+        for array, copy in self.pairs:
+            array[...] = plain(copy)
+        for old, new in self.containers.values():
+            if type(old) is list:
+                old[:] = [arrays.get(id(part), part) for part in new]
+            elif type(old) is dict:
+                left = {key: arrays.get(id(part), part) for key, part in new.items()}
+                for key in [key for key in old if key not in left]:
+                    del old[key]
+                old.update(left)
+
+
+def filling(f: Any, targets: Targets, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """``f(*args, **kwargs)`` with recording copies of the plain arrays that `f` writes into."""
-    written: list[tuple[str, Any]] = []
-    for i, name in writes:
-        value = args[i] if i < len(args) else kwargs.get(name)
-        if type(value) is np.ndarray and value.dtype.kind in "fc" and value.flags.writeable:
-            written.append((name, value))
+    values = targets.of(args, kwargs)
+    written = [(name, part) for name, v in values for part in _parts(v) if _is_buffer(part)]
     if not written:
         return f(*args, **kwargs)
-    pairs = _recording_copies(f, written, [*args, *kwargs.values()])
-    made = {id(array): copy for array, copy in pairs}
-    filled = [made.get(id(value), value) for value in args]
-    named = {name: made.get(id(value), value) for name, value in kwargs.items()}
+    entered = {id(value) for _, value in values}
+    given: list[Any] = []
+    for value in (*args, *kwargs.values()):
+        given += _parts(value) if id(value) in entered else (value,)
+    handed = _Handed(_recording_copies(f, written, given))
+    filled = [handed(value) if id(value) in entered else value for value in args]
+    named = {n: handed(v) if id(v) in entered else v for n, v in kwargs.items()}
+    for i, name, default in targets.named:
+        if i >= len(args) and name not in kwargs and (new := handed(default)) is not default:
+            named[name] = new
     try:
         return f(*filled, **named)
     finally:
-        for array, copy in pairs:
-            array[...] = plain(copy)
+        handed.back()

@@ -14,7 +14,7 @@ import numpy as np
 
 from npgrad.graph.modes import WRAPPED as ACTIVE
 from npgrad.transforms import grad as _grad
-from npgrad.wrapping.arguments import filling, writes_of
+from npgrad.wrapping.arguments import Targets, filling, targets_of
 from npgrad.wrapping.given import TAKEN, itself, own, partial_of, standing
 from npgrad.wrapping.imports import Call, install
 from npgrad.wrapping.needs import NOTHING, PLAIN, Needs
@@ -102,16 +102,19 @@ class _Namespace:
 
 def wrapped(f: Callable[..., Any], plan: Plan) -> Callable[..., Any]:
     """`f` with the names of `plan` replaced during the call."""
-    enter, leave, writes, needs = plan.enter, plan.leave, writes_of(f), Needs(f, plan).of
+    enter, leave, needs = plan.enter, plan.leave, Needs(f, plan).of
     plan.meet(code_of(f))
     held, given = own(f), partial_of(f)
     make = tuple.__new__  # half the time of Call(...)
-    local: Local | None = None  # found at the first call that takes the whole plan
-    met = False
+    writes: Targets | None = None  # both are found when they are first needed
+    local: Local | None = None
+    read = met = False
 
     @functools.wraps(f, updated=())
     def call(*args: Any, **kwargs: Any) -> Any:
-        nonlocal local, met
+        nonlocal writes, read, local, met
+        if not read:
+            writes, read = targets_of(f), True
         target = f
         if REGISTERED:
             target, args, kwargs = by_rules(f, args, kwargs)
