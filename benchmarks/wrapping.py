@@ -6,6 +6,7 @@ known. Processor time, the least of many; each beside the plain call in the same
 
 from __future__ import annotations
 
+import functools
 import math
 import time
 import timeit
@@ -84,8 +85,8 @@ def main() -> None:
         wrapped = npgrad.wrap(f)
         for _ in range(4):
             wrapped(X)
-        before = least(lambda f=f: f(X))
-        print(f"| {name} | {before:.2f} | {least(lambda f=wrapped: f(X)) - before:.2f} |")
+        before = least(functools.partial(f, X))
+        print(f"| {name} | {before:.2f} | {least(functools.partial(wrapped, X)) - before:.2f} |")
 
 
 if __name__ == "__main__":
