@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from npgrad.graph.array import GradArray, recorded
-from npgrad.wrapping.patch import MISSING, Entry, Patch
+from npgrad.wrapping.swaps import MISSING, Entry, Patch
 from npgrad.wrapping.places import Place
 
 _METHODS = """
