@@ -10,12 +10,11 @@ from __future__ import annotations
 import functools
 import importlib
 import sys
-from collections.abc import Iterable
 from typing import Any
 
 from npgrad.graph.array import GradArray, recorded
-from npgrad.wrapping.swaps import MISSING, Entry, Patch
-from npgrad.wrapping.places import Place
+from npgrad.wrapping.patch import Patch
+from npgrad.wrapping.swaps import MISSING, Attributes
 
 _METHODS = """
     __matmul__ __rmatmul__ __mul__ __rmul__ __truediv__ __add__ __radd__ __sub__ __rsub__
@@ -45,11 +44,10 @@ class _Matrices(Patch):
 
     def __init__(self) -> None:
         super().__init__({}, [])
-        self.methods: list[tuple[type, str, Any, Any]] = []
 
     def stale(self) -> bool:
         """Whether they were never looked at."""
-        return not self.methods
+        return not self.entries
 
     def look(self) -> None:
         """See `Patch.look`."""
@@ -61,23 +59,15 @@ class _Matrices(Patch):
             for above in value.__mro__
             if above.__module__.startswith("scipy.sparse")
         }
-        self.methods = [
-            (kind, name, vars(kind)[name], _meeting(name, vars(kind)[name]))
-            for kind in kinds
-            for name in _METHODS.split()
-            if name in vars(kind)
-        ]
+        self.all = Attributes(
+            [
+                (kind, name, vars(kind)[name], _meeting(name, vars(kind)[name]))
+                for kind in kinds
+                for name in _METHODS.split()
+                if name in vars(kind)
+            ]
+        )
         self.entries = [("", MISSING, None)]
-
-    def put(self, entries: Iterable[Entry], places: Iterable[Place]) -> None:
-        """Let the methods look at their operands."""
-        for kind, name, _, new in self.methods:
-            setattr(kind, name, new)
-
-    def restore(self, entries: Iterable[Entry], kept: Any) -> None:
-        """SciPy's own again."""
-        for kind, name, old, _ in self.methods:
-            setattr(kind, name, old)
 
 
 MATRICES = _Matrices()

@@ -24,7 +24,7 @@ from npgrad.wrapping.places import Place, cells_of, functions_of, is_own, places
 from npgrad.wrapping.rewriting import exchange_of, has_sites
 from npgrad.wrapping.stand_ins import REGISTERED, adapted, replacement, with_rule
 from npgrad.wrapping.subclasses import super_in_classes, writes_subclasses
-from npgrad.wrapping.swaps import MISSING, Bound, Entry, Swap
+from npgrad.wrapping.swaps import MISSING, Attributes, Bound, Entry, Swap
 from npgrad.wrapping.ufuncs import given_lists
 from npgrad.wrapping.unions import unions_in
 
@@ -250,27 +250,6 @@ class _Import(Patch):
 IMPORT = _Import()
 
 
-class _Methods(Swap):
-    """The methods of SciPy's distributions for which there is a stand-in."""
-
-    __slots__ = ("_methods",)
-
-    def __init__(self, methods: list[tuple[dict[str, Any], dict[str, Any]]]) -> None:
-        super().__init__(())
-        self._methods = methods
-
-    def put(self, space: dict[str, Any]) -> None:
-        """Hide the classes' methods."""
-        for held, methods in self._methods:
-            held.update(methods)
-
-    def restore(self, space: dict[str, Any], kept: Collection[str] = ()) -> None:
-        """Show them again."""
-        for held, methods in self._methods:
-            for name in methods:
-                held.pop(name, None)
-
-
 class _Distributions(Patch):
     """SciPy's distributions, which objects hold."""
 
@@ -279,20 +258,20 @@ class _Distributions(Patch):
 
     def stale(self) -> bool:
         """Whether SciPy's chapter was not loaded at the last look."""
-        return type(self.all) is not _Methods
+        return not self.entries
 
     def look(self) -> None:
         """See `Patch.look`."""
         chapter = sys.modules.get("npgrad.scipy.stats")
         made = [getattr(chapter, name) for name in chapter.__all__] if chapter is not None else []
         methods = [
-            (vars(one.theirs), {name: getattr(one, name) for name in one.formulas})
+            (one.theirs, name, MISSING, getattr(one, name))
             for one in made
             if hasattr(one, "formulas") and hasattr(one, "theirs")
+            for name in one.formulas
         ]
-        if methods:
-            self.all = _Methods(methods)
-            self.entries = [("", MISSING, None)]
+        self.all = Attributes(methods)  # they hide the classes' methods
+        self.entries = [("", MISSING, None)] if methods else []
 
 
 DISTRIBUTIONS = _Distributions()

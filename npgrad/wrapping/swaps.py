@@ -68,6 +68,29 @@ class Swap:
                     space[name] = old
 
 
+class Attributes(Swap):
+    """Attributes of classes and objects: who holds it, its name, what it is and is to be."""
+
+    __slots__ = ("_held",)
+
+    def __init__(self, held: list[tuple[Any, str, Any, Any]]) -> None:
+        super().__init__(())
+        self._held = held
+
+    def put(self, space: Space) -> None:
+        """Set them."""
+        for holder, name, _, new in self._held:
+            setattr(holder, name, new)
+
+    def restore(self, space: Space, kept: Collection[str] = ()) -> None:
+        """Set them back, as often as one likes."""
+        for holder, name, old, _ in self._held:
+            if old is not MISSING:
+                setattr(holder, name, old)
+            elif name in vars(holder):
+                delattr(holder, name)
+
+
 def _same(get: Callable[[Space], tuple[Any, ...]], space: Space, held: tuple[Any, ...]) -> bool:
     """Whether names mean what they meant."""
     try:
