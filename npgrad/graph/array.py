@@ -34,6 +34,7 @@ from .handles import (
     plain,
     recorded,
     rounded,
+    stands_alone,
     storage,
 )
 from .modes import WRAPPED
@@ -288,7 +289,7 @@ class GradArray(Declared):
     def __reduce_ex__(self, protocol: Any) -> Any:
         if not recorded(self):  # a constant: whoever unpickles it gets the plain array
             return itself, (backend.snapshot_any(plain(self)),)
-        if not is_public_leaf(self):
+        if not stands_alone(self):
             raise GradientLost(lost(self, "pickling x"))
         return leaf, (backend.snapshot(plain(self)), True)
 
@@ -296,7 +297,7 @@ class GradArray(Declared):
         return self.copy()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        if is_public_leaf(self):
+        if stands_alone(self):
             twin = leaf(copy.deepcopy(plain(self)), True)
         else:
             twin = self.copy()

@@ -12,6 +12,7 @@ from ..errors import GradientLost
 from . import backend
 from .deferred import LAZY
 from .doors import asking, shut
+from .modes import MODE, WRAPPED
 from .node import Leaf, Node, alive, recorded_at
 
 if TYPE_CHECKING:
@@ -87,6 +88,17 @@ def is_public_leaf(handle: GradArray) -> bool:
     """Whether `npgrad.array` made it, outside any transform or tape, and nothing wrote to it."""
     node = current(handle)[1]
     return node is not None and type(node.op) is Leaf and node.op.public
+
+
+def stands_alone(handle: GradArray) -> bool:
+    """Whether a deep copy, or a pickle, of `handle` is a leaf of its own.
+
+    One of a leaf of `npgrad.array`'s is, outside of wrapped code and tapes: there a program makes
+    its defensive copy, as it does of the argument of a transform.
+    """
+    mode = MODE.get()
+    inside = WRAPPED.get() or (mode is not None and mode.listeners)
+    return not inside and is_public_leaf(handle)
 
 
 def export(handle: GradArray, dtype: Any, copy: bool | None) -> Any:

@@ -90,6 +90,12 @@ class no_grad(_Switch):  # noqa: N801 -- a public name, as a function
 
     Use it as a context manager or as a decorator. Other threads are not affected.
 
+    Notes
+    -----
+    A leaf of `npgrad.array` or `Tape.leaf` that is written to here, as a whole, in part or through
+    a view, gets another value and stays the leaf it is: an optimiser's step. What is written into
+    any other recorded array, the argument of a transform too, is constant.
+
     Examples
     --------
     >>> import numpy as np, npgrad
@@ -98,6 +104,11 @@ class no_grad(_Switch):  # noqa: N801 -- a public name, as a function
     ...     frozen = np.sum(x * x)
     >>> np.sum(x * frozen).backward()[x]
     array([5., 5.])
+    >>> gradient = np.sum(x * x).backward()[x]
+    >>> with npgrad.no_grad():
+    ...     x -= 0.1 * gradient
+    >>> x
+    GradArray([0.8, 1.6])
     """
 
     _fields: ClassVar[dict[str, Any]] = {"recording": False}

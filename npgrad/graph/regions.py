@@ -274,7 +274,7 @@ PUT, MASK, ADD_AT = Put(), Mask(), AddAt()
 
 
 def _source(value: Any, dtype: Any, name: str, frame: FrameType) -> tuple[Any, Node | None]:
-    """The plain value to write and its node, cast to the buffer's dtype."""
+    """The plain value to write, cast to the buffer's dtype, and its node if it is recorded."""
     if type(value) in (list, tuple):
         from .stacking import has_recorded, stacked
 
@@ -295,7 +295,8 @@ def _source(value: Any, dtype: Any, name: str, frame: FrameType) -> tuple[Any, N
             f"npgrad: {name} would drop the imaginary part of a complex value (Recorded at "
             f"{at(frame)}); write np.real(value), or make the buffer complex"
         )
-    return array, node
+    mode = _MODE()
+    return array, node if mode is None or mode.recording else None
 
 
 def _winners(region: Any, index: Any) -> Any:
@@ -313,8 +314,6 @@ def setitem(handle: GradArray, index: Any, value: Any, frame: FrameType) -> None
         _refuse_swaps(handle, value, frame)
     index = normalise(index)
     array, node = _source(value, handle.dtype, "x[i] = v", frame)
-    if node is not None and not _recording():
-        node = None
     settle_handle(handle)
     view = handle._view
     recorded = (
@@ -330,7 +329,7 @@ def setitem(handle: GradArray, index: Any, value: Any, frame: FrameType) -> None
             _winners(here, index),
         )
         del here
-    write(handle, PUT, index, array, node, _put, kept, frame.f_code, frame.f_lasti, _recording())
+    write(handle, PUT, index, array, node, _put, kept, frame.f_code, frame.f_lasti)
     _noted(handle)
 
 
@@ -358,11 +357,6 @@ def _noted(handle: GradArray) -> None:
             note(root.node, root.array)
 
 
-def _recording() -> bool:
-    mode = _MODE()
-    return mode is None or mode.recording
-
-
 def _layout(handle: GradArray) -> Any:
     root = view_of(handle).root
     return backend.layout(root.array)
@@ -381,11 +375,9 @@ def copyto(
 ) -> None:
     """Write `value`, broadcast to the handle, where `mask` (True: everywhere) is true."""
     array, node = _source(value, handle.dtype, name, frame)
-    if node is not None and not _recording():
-        node = None
     mask = True if mask is True else parameter(backend.mask(unwrap(mask)))
     kept = (backend.describe(array)[0] if node is not None else (), _layout(handle), None)
-    write(handle, MASK, mask, array, node, _copyto, kept, frame.f_code, frame.f_lasti, _recording())
+    write(handle, MASK, mask, array, node, _copyto, kept, frame.f_code, frame.f_lasti)
     _noted(handle)
 
 
@@ -425,7 +417,7 @@ def fill(handle: GradArray, made: Any, frame: FrameType) -> None:
             handle, PUT, ALL, array, node, _put, (shape, layout, None), frame.f_code, frame.f_lasti
         )
     else:
-        replace(handle, array, node, _recording())
+        replace(handle, array, node)
 
 
 def augmented(handle: GradArray, made: Any, frame: FrameType, name: str) -> Any:

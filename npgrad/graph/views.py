@@ -28,6 +28,7 @@ from ..errors import InPlaceError
 from . import backend, ownership
 from .array import GradArray, storage
 from .deferred import LAZY, lazily, settle_handle
+from .modes import MODE
 from .node import Leaf, Node, recorded_at
 
 _new: Any = object.__new__
@@ -232,7 +233,6 @@ def write(
     kept: tuple[Any, ...],
     code: Any = None,
     lasti: int = -1,
-    recording: bool = True,
 ) -> None:
     """Change a region of `handle`'s memory, and record it.
 
@@ -252,8 +252,6 @@ def write(
         What `op` keeps besides the path.
     code, lasti : object
         The user's line.
-    recording : bool
-        False under `npgrad.no_grad`: a leaf then gets a new value and stays a leaf.
     """
     root_node = view_of(handle).root.node if not backend.is_scalar(storage(handle)) else None
     view = _prepare(handle, value_node is not None or root_node is not None)
@@ -269,8 +267,8 @@ def write(
     except BaseException:  # NumPy refused it: the program may go on with what was there
         view.refresh(handle)
         raise
-    if not recording and is_leaf(root):
-        renew(root)
+    if updates_leaf(root):
+        root.advance(root.node)
         return
     node = None
     if root.node is not None or value_node is not None:
@@ -286,22 +284,19 @@ def write(
     root.advance(node)
 
 
-def is_leaf(root: Root) -> bool:
-    """Whether nothing was recorded on top of a leaf's root."""
-    return root.node is root.first and root.node is not None and type(root.node.op) is Leaf
+def updates_leaf(root: Root) -> bool:
+    """Whether a write gives a leaf another value: one of `npgrad.array`'s, under `npgrad.no_grad`.
+
+    It stays the leaf that it was, and gradients of what was recorded before add to it as well. The
+    argument of a transform is no such leaf: what is written there under `no_grad` is constant.
+    """
+    node, mode = root.node, MODE.get()
+    if mode is None or mode.recording or node is None or node is not root.first:
+        return False
+    return type(node.op) is Leaf and node.op.own
 
 
-def renew(root: Root) -> None:
-    """The leaf of `root` has another value: what was recorded of the old one keeps the old node."""
-    old = root.node
-    assert old is not None
-    op = Leaf(old.op.public)
-    op.handle, op.open, op.own = old.op.handle, old.op.open, old.op.own
-    root.first = Node(op, (), (), old.shape, old.dtype, None, 0)
-    root.advance(root.first)
-
-
-def replace(handle: GradArray, array: Any, node: Node | None, recording: bool = True) -> None:
+def replace(handle: GradArray, array: Any, node: Node | None) -> None:
     """Give `handle`, a root or an unviewed handle, a new value as a whole (``x += y``)."""
     settle_handle(handle)
     if backend.layout(array) != backend.layout(storage(handle)):
@@ -318,8 +313,5 @@ def replace(handle: GradArray, array: Any, node: Node | None, recording: bool = 
         root.array[...] = array
     else:
         root.array = array
-    if not recording and is_leaf(root):
-        renew(root)
-    else:
-        root.advance(node)
+    root.advance(root.node if updates_leaf(root) else node)
     handle._array = None
