@@ -296,3 +296,44 @@ def test_empty_arrays_are_no_check(capsys):
         check_grads(np.sum, (np.zeros((0, 3)),))
     assert main(["check", "numpy:sum", "--shape", "0"]) == 1
     assert "nothing would be checked" in capsys.readouterr().out
+
+
+LARGE = np.random.default_rng(30).normal(size=(40, 60)).astype("f4")
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        npgrad.nn.softmax,
+        npgrad.nn.gelu,
+        np.tanh,
+        lambda x: x * x,
+        lambda x: x @ x.T,
+        lambda x: np.exp(x) / np.exp(x).sum(-1, keepdims=True),
+        lambda x: 3 * x,
+    ],
+)
+def test_second_derivatives_of_large_arrays_in_single_precision_are_judged(f):
+    """The differences are in double precision: what single precision rounds is no error of them."""
+    check_grads(f, (LARGE,))
+    check_grads(f, (LARGE[:2],), seed=1)
+
+
+@npgrad.primitive
+def doubtful(x):
+    return np.exp(x)
+
+
+@npgrad.primitive
+def doubtful_slope(x):
+    return np.exp(x)
+
+
+doubtful.defvjp(lambda ans, x: lambda g: g * doubtful_slope(x))
+doubtful_slope.defvjp(lambda ans, x: lambda g: 1.01 * g * ans)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_second_derivative_of_single_precision_off_by_a_percent_is_seen(seed):
+    with pytest.raises(AssertionError, match="rev of rev: npgrad gives"):
+        check_grads(doubtful, (LARGE,), modes=("rev",), seed=seed)

@@ -156,7 +156,7 @@ def _eps(out: Any) -> float:
     return float(np.finfo(dtype).eps) if dtype.kind in "fc" else 2.2e-16
 
 
-def _wide(x: Any) -> Any:
+def widened(x: Any) -> Any:
     """`x` in double precision, where a step is not lost to rounding."""
     x = np.asarray(x)
     return x.astype(np.result_type(x.dtype, np.float64)) if x.dtype.kind in "fc" else x
@@ -174,7 +174,7 @@ def directional(
     ``rounding(*xs)`` gives the precision that `f` computes in and the rounding of its value there;
     by default those of the value's own dtype.
     """
-    xs = [_wide(x) for x in xs]
+    xs = [widened(x) for x in xs]
     with np.errstate(all="ignore"):
         here = f(*xs) if rounding is None else None
         eps, noise = (_eps(here), _noise(here)) if rounding is None else rounding(*xs)
@@ -297,7 +297,7 @@ def _difference_of(
     parts, rebuild = arrays_in(args[k])
     made = []
     for j in range(len(parts)):
-        x = _wide(parts[j])
+        x = widened(parts[j])
         if x.dtype.kind not in "fc":
             x = x.astype(np.float64)
         found = [entry(f, args, k, j, i, step, levels) for i in np.ndindex(x.shape)]
@@ -344,7 +344,7 @@ def _mover(
 ) -> tuple[Callable[[Any], Any], Any]:
     """``f`` as a function of a change of one entry, and the array that it is an entry of."""
     parts, rebuild = arrays_in(args[k])
-    x = _wide(parts[j])
+    x = widened(parts[j])
     x = x if x.dtype.kind in "fc" else x.astype(np.float64)
 
     def moved(change: Any) -> Any:
