@@ -47,7 +47,7 @@ def is_pointwise(run: Run, nodes: Sequence[Node]) -> bool:
     """Whether the outputs are numbers, or all is made of elementwise functions of one shape."""
     shapes = {node.shape for argument in run.arguments for node in argument.nodes}
     return not any(node.shape for node in nodes) or all(
-        node.shape in shapes and (type(node.op) is Leaf or node.op.by_entry)
+        node.shape in shapes and (type(node.op) is Leaf or node.op.by_entry or node.op.pointwise)
         for node in collect(nodes, run.floor)[0]
     )
 
@@ -79,8 +79,11 @@ def refuse_mixing(run: Run, nodes: Sequence[Node], gradients: Sequence[Any]) -> 
         off = np.abs(sums - pushed)
     off = off[np.isfinite(off)]
     size = max((np.max(np.abs(s), initial=0.0, where=np.isfinite(s)) for s in slopes), default=0.0)
-    eps = max(float(np.finfo(leaf.dtype).eps) for leaf in leaves)
-    if off.size and np.max(off) > eps**0.5 * size:
+    # numbers below the smallest normal one have a digit or two, and are no evidence
+    kinds = [np.finfo(leaf.dtype) for leaf in leaves]
+    least = 1000 * max(float(kind.tiny) * float(kind.eps) for kind in kinds)
+    eps = max(float(kind.eps) for kind in kinds)
+    if off.size and np.max(off) > max(eps**0.5 * size, least):
         raise NotDifferentiable(
             "npgrad: elementwise_grad of a function that is not elementwise: an entry of its "
             "output depends on several entries of its argument. npgrad.jacobian has every "
