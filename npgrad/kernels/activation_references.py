@@ -14,7 +14,6 @@ __all__ = [
     "DENSITY",
     "GELU_A",
     "GELU_B",
-    "ROOT_HALF",
     "TWO_OVER_ROOT_PI",
     "erf_grad_reference",
     "erf_reference",
@@ -24,6 +23,8 @@ __all__ = [
     "gelu_reference",
     "leaky_relu_grad_reference",
     "leaky_relu_reference",
+    "normal_cdf_grad_reference",
+    "normal_cdf_reference",
     "relu_grad_reference",
     "relu_reference",
     "sigmoid_grad_reference",
@@ -37,7 +38,7 @@ __all__ = [
 # gelu's tanh form: x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x**3))) = x sigmoid(x (A + B x**2))
 GELU_A = 2 * float(np.sqrt(2 / np.pi))
 GELU_B = 0.044715 * GELU_A
-ROOT_HALF = float(np.sqrt(0.5))
+ROOT_TWO = float(np.sqrt(2))
 DENSITY = float(1 / np.sqrt(2 * np.pi))  # of the standard normal distribution, at 0
 TWO_OVER_ROOT_PI = float(2 / np.sqrt(np.pi))
 
@@ -53,6 +54,15 @@ _FAR = (
     -1.2842800707400694e-05, 6.406056854726033e-05, 4.525375131640308e-05, -0.000597062331417299,
     0.0007077465148787014, 0.004269136350438993, -0.024392499320726086, 0.07166583719760487,
     -0.15011593650075045, 0.24560380171233376, -0.32623356004303733, 0.17900115118138996,
+)  # fmt: skip
+# e**(a**2 / 2) Phi(-a) (1 + sqrt(2) a) in (a - 6) / (a + 6) up to 40
+_TAIL = (
+    2.4717005803231345e-10, 2.9600083396489008e-09, 3.79502599908667e-09, -2.536067841154232e-08,
+    -2.705219684567335e-08, 1.9977834599842152e-07, -2.496410594031447e-08, -1.4624390488700694e-06,
+    2.818329582583495e-06, 6.043277185662129e-06, -3.95410017297197e-05, 6.194513338260266e-05,
+    0.0001638581598217783, -0.0013036569234067751, 0.004571429507773791, -0.011399844515240065,
+    0.022398208683184116, -0.03581897714352668, 0.04647063914636897, -0.04636447320660514,
+    0.02774168962788739, 0.012465016640197472, -0.06921426268054653, 0.6144500235976215,
 )  # fmt: skip
 
 
@@ -134,15 +144,31 @@ def erf_grad_reference(g: Array, x: Array) -> Array:
     return g * (TWO_OVER_ROOT_PI * np.exp(-(x * x)))
 
 
+def normal_cdf_reference(x: Array) -> Array:
+    """Phi(x), in its lower tail to the last digits as well: see ``vector_normal.py``."""
+    wide = x.astype(np.float64)
+    a = np.minimum(np.abs(wide), 40)
+    near = a.astype(np.float32).astype(np.float64)  # its square is exact
+    rest = 0.5 * (a - near) * (a + near)
+    e = np.exp(-0.5 * near * near)
+    e = e - e * (rest * (1 - rest * (0.5 - rest / 6)))
+    tail = e * _horner(_TAIL, (a - 6) / (a + 6)) / (1 + ROOT_TWO * a)
+    return np.where(wide < 0, tail, 1 - tail).astype(x.dtype)
+
+
+def normal_cdf_grad_reference(g: Array, x: Array) -> Array:
+    """``g phi(x)``."""
+    return g * (DENSITY * np.exp(-0.5 * x * x))
+
+
 def gelu_erf_reference(x: Array) -> Array:
     """``x Phi(x)``."""
-    return 0.5 * x * (1 + erf_reference(x * ROOT_HALF))
+    return x * normal_cdf_reference(x)
 
 
 def gelu_erf_grad_reference(g: Array, x: Array) -> Array:
     """``g (Phi(x) + x phi(x))``."""
-    density = DENSITY * np.exp(-0.5 * x * x)
-    return g * (0.5 * (1 + erf_reference(x * ROOT_HALF)) + x * density)
+    return g * (normal_cdf_reference(x) + normal_cdf_grad_reference(x, x))
 
 
 def softplus_reference(x: Array) -> Array:

@@ -27,6 +27,7 @@ from npgrad.kernels.activation_references import (
     gelu_reference,
     leaky_relu_grad_reference,
     leaky_relu_reference,
+    normal_cdf_reference,
     relu_grad_reference,
     relu_reference,
     sigmoid_grad_reference,
@@ -42,6 +43,7 @@ from npgrad.kernels.vector_math import log1p as _log1p
 from npgrad.kernels.vector_math import sigmoid as _sigmoid
 from npgrad.kernels.vector_normal import gelu_erf as _gelu_erf_value
 from npgrad.kernels.vector_normal import gelu_erf_slope as _gelu_erf_slope
+from npgrad.kernels.vector_normal import normal_cdf as _normal_cdf_value
 
 __all__ = [
     "erf",
@@ -52,6 +54,7 @@ __all__ = [
     "gelu_grad",
     "leaky_relu",
     "leaky_relu_grad",
+    "normal_cdf",
     "references",
     "relu",
     "relu_grad",
@@ -178,6 +181,13 @@ def _erf_grad(start, stop, g, x, out):  # type: ignore[no-untyped-def]
 
 
 @_fast
+def _normal_cdf(start, stop, x, y):  # type: ignore[no-untyped-def]
+    x, y = x[start:stop], y[start:stop]
+    for i in range(x.size):
+        y[i] = _normal_cdf_value(x[i])
+
+
+@_fast
 def _gelu_erf(start, stop, x, y):  # type: ignore[no-untyped-def]
     x, y = x[start:stop], y[start:stop]
     for i in range(x.size):
@@ -298,6 +308,11 @@ def erf(x: Array) -> Array:
 def erf_grad(g: Array, x: Array) -> Array:
     """From the input."""
     return _backward(_erf_grad, erf_grad_reference, g, x, 0.8)
+
+
+def normal_cdf(x: Array) -> Array:
+    """The normal distribution function Phi."""
+    return _forward(_normal_cdf, normal_cdf_reference, x, 1.0)
 
 
 def gelu_erf(x: Array) -> Array:

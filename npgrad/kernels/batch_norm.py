@@ -18,6 +18,7 @@ import numpy as np
 from npgrad.graph.memory import empty
 from npgrad.kernels._arrays import Array, chunk_count, usable
 from npgrad.kernels._compile import njit
+from npgrad.kernels._moments import in_range, normalised, out_of_range
 from npgrad.kernels._threads import spread
 
 __all__ = [
@@ -43,16 +44,9 @@ def _by_channel(weight: Array, ndim: int) -> Array:
     return np.reshape(weight, (-1,) + (1,) * (ndim - 2))
 
 
-def _normalised(x: Array, eps: float) -> tuple[Array, Array]:
-    """``xhat`` and ``r``."""
-    centred = x - np.mean(x, axis=_others(x), keepdims=True)
-    r = 1 / np.sqrt(np.mean(centred * centred, axis=_others(x), keepdims=True) + eps)
-    return centred * r, r
-
-
 def batch_norm_reference(x: Array, weight: Array, bias: Array, eps: float) -> Array:
     """``weight xhat + bias``."""
-    xhat = _normalised(x, eps)[0]
+    xhat = normalised(x, _others(x), eps)[0]
     return xhat * _by_channel(weight, x.ndim) + _by_channel(bias, x.ndim)
 
 
@@ -60,7 +54,7 @@ def batch_norm_grad_reference(
     g: Array, x: Array, weight: Array, eps: float
 ) -> tuple[Array, Array, Array]:
     """The cotangents of x, weight and bias."""
-    xhat, r = _normalised(x, eps)
+    xhat, r = normalised(x, _others(x), eps)
     gx = g - np.mean(g, axis=_others(x), keepdims=True)
     gx = gx - xhat * np.mean(g * xhat, axis=_others(x), keepdims=True)
     gx = _by_channel(weight, x.ndim) * r * gx
@@ -169,10 +163,12 @@ def _channel_moments(x, c, eps):  # type: ignore[no-untyped-def]
 
 
 @njit(fastmath={"reassoc", "contract", "nsz"})
-def _channels(start, stop, x, weight, bias, eps, y):  # type: ignore[no-untyped-def]
+def _channels(start, stop, x, weight, bias, eps, y, wild):  # type: ignore[no-untyped-def]
     """Channels ``start <= c < stop``: passes over one channel find it in the cache."""
     for c in range(start, stop):
         near, mean, r = _channel_moments(x, c, eps)
+        if out_of_range(r):
+            wild[0] = True
         a = x.dtype.type(weight[c] * r)
         b = x.dtype.type(bias[c] + (near - mean) * weight[c] * r)
         for i in range(x.shape[0]):
@@ -183,11 +179,13 @@ def _channels(start, stop, x, weight, bias, eps, y):  # type: ignore[no-untyped-
 
 
 @njit(fastmath={"reassoc", "contract", "nsz"})
-def _channels_grad(start, stop, g, x, weight, eps, gx, gw, gb):  # type: ignore[no-untyped-def]
+def _channels_grad(start, stop, g, x, weight, eps, gx, gw, gb, wild):  # type: ignore[no-untyped-def]
     """Channels ``start <= c < stop``; float64 sums of the images' sums."""
     count = x.shape[0] * x.shape[2]
     for c in range(start, stop):
         near, mean, r = _channel_moments(x, c, eps)
+        if out_of_range(r):
+            wild[0] = True
         first = 0.0
         second = 0.0
         for i in range(x.shape[0]):
@@ -233,8 +231,8 @@ class _Rows:
         """Numbers of channels as the kernels read them."""
         return np.repeat(v, self.positions)
 
-    def moments(self, x: Array) -> tuple[Array, Array]:
-        """Mean and variance of each channel, in float64, from those of the parts."""
+    def moments(self, x: Array, eps: float) -> tuple[Array, Array]:
+        """Mean and r of each channel, in float64, from those of the parts."""
         means, squares = np.empty((2, self.chunks, self.width), x.dtype)
         block = max(4, BLOCK // self.width)
         cost = self.cost * self.chunk * 2
@@ -244,9 +242,10 @@ class _Rows:
         counts = np.minimum(self.chunk, self.n - self.chunk * np.arange(self.chunks))
         counts = counts[:, None, None]
         total = self.n * self.positions
-        mean = (means * counts).sum((0, 2)) / total
-        between = (counts * (means - mean[:, None]) ** 2).sum((0, 2))
-        return mean, (squares.sum((0, 2)) + between) / total
+        with np.errstate(all="ignore"):  # sums of huge numbers are infinite: `in_range` sees that
+            mean = (means * counts).sum((0, 2)) / total
+            between = (counts * (means - mean[:, None]) ** 2).sum((0, 2))
+            return mean, 1 / np.sqrt((squares.sum((0, 2)) + between) / total + eps)
 
     def sums(self, g: Array, x: Array, mean: Array) -> tuple[Array, Array]:
         """Sums of ``g (x - mean)`` and of g, of each channel, in float64."""
@@ -266,12 +265,16 @@ def batch_norm(x: Array, weight: Array, bias: Array, eps: float) -> Array:
     y = empty(x.shape, x.dtype)
     if rows.positions >= LONG:
         shape = (rows.n, rows.channels, rows.positions)
-        arrays = np.ascontiguousarray(x).reshape(shape), weight, bias, float(eps), y.reshape(shape)
+        wild = np.zeros(1, np.bool_)
+        images = np.ascontiguousarray(x).reshape(shape)
+        arrays = images, weight, bias, float(eps), y.reshape(shape), wild
         spread(_channels, rows.channels, x.size / rows.channels * 0.6, *arrays)
-        return y
+        return batch_norm_reference(x, weight, bias, eps) if wild[0] else y
     x2 = np.ascontiguousarray(x).reshape(rows.n, -1)
-    mean, variance = rows.moments(x2)
-    scale = weight / np.sqrt(variance + eps)
+    mean, r = rows.moments(x2, eps)
+    if not in_range(r):
+        return batch_norm_reference(x, weight, bias, eps)
+    scale = weight * r
     near = mean.astype(x.dtype)
     three = (rows.columns(v.astype(x.dtype)) for v in (near, scale, bias + (near - mean) * scale))
     spread(_row_apply, rows.n, rows.cost, x2, *three, y.reshape(x2.shape))
@@ -287,13 +290,15 @@ def batch_norm_grad(g: Array, x: Array, weight: Array, eps: float) -> tuple[Arra
     if rows.positions >= LONG:
         shape = (rows.n, rows.channels, rows.positions)
         gw, gb = np.empty(rows.channels, x.dtype), np.empty(rows.channels, x.dtype)
+        wild = np.zeros(1, np.bool_)
         g3, x3 = (np.ascontiguousarray(a).reshape(shape) for a in (g, x))
-        arrays = g3, x3, weight, float(eps), gx.reshape(shape), gw, gb
+        arrays = g3, x3, weight, float(eps), gx.reshape(shape), gw, gb, wild
         spread(_channels_grad, rows.channels, x.size / rows.channels, *arrays)
-        return gx, gw, gb
+        return batch_norm_grad_reference(g, x, weight, eps) if wild[0] else (gx, gw, gb)
     g2, x2 = (np.ascontiguousarray(a).reshape(rows.n, -1) for a in (g, x))
-    mean, variance = rows.moments(x2)
-    r = 1 / np.sqrt(variance + eps)
+    mean, r = rows.moments(x2, eps)
+    if not in_range(r):
+        return batch_norm_grad_reference(g, x, weight, eps)
     near = mean.astype(x.dtype)
     columns = rows.columns(near)
     first, second = rows.sums(g2, x2, columns)

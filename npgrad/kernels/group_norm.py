@@ -15,8 +15,8 @@ import numpy as np
 from npgrad.graph.memory import empty
 from npgrad.kernels._arrays import Array, chunk_count, usable
 from npgrad.kernels._compile import njit
+from npgrad.kernels._moments import normalised, out_of_range, statistics
 from npgrad.kernels._threads import spread
-from npgrad.kernels.layer_norm import statistics
 
 __all__ = [
     "group_norm",
@@ -37,9 +37,7 @@ def _by_channel(weight: Array, ndim: int) -> Array:
 def _normalised(x: Array, groups: int, eps: float) -> tuple[Array, Array]:
     """``xhat`` in rows of groups, and ``r``."""
     rows = np.reshape(x, (x.shape[0], groups, math.prod(x.shape[1:]) // groups))
-    centred = rows - np.mean(rows, axis=-1, keepdims=True)
-    r = 1 / np.sqrt(np.mean(centred * centred, axis=-1, keepdims=True) + eps)
-    return centred * r, r
+    return normalised(rows, -1, eps)
 
 
 def group_norm_reference(x: Array, groups: int, weight: Array, bias: Array, eps: float) -> Array:
@@ -62,7 +60,7 @@ def group_norm_grad_reference(
 
 
 @njit(fastmath={"reassoc", "contract", "nsz"})
-def _rows(start, stop, x, weight, bias, eps, y):  # type: ignore[no-untyped-def]
+def _rows(start, stop, x, weight, bias, eps, y, wild):  # type: ignore[no-untyped-def]
     """Images ``start <= n < stop`` of x (n, groups, m), weights (groups, m)."""
     for n in range(start, stop):
         for k in range(x.shape[1]):
@@ -71,12 +69,14 @@ def _rows(start, stop, x, weight, bias, eps, y):  # type: ignore[no-untyped-def]
             w = weight[k]
             b = bias[k]
             mean, r = statistics(row, eps)
+            if out_of_range(r):
+                wild[0] = True
             for j in range(row.size):
                 out[j] = (row[j] - mean) * r * w[j] + b[j]
 
 
 @njit(fastmath={"reassoc", "contract", "nsz"})
-def _rows_grad(start, stop, chunk, g, x, weight, eps, gx, sums):  # type: ignore[no-untyped-def]
+def _rows_grad(start, stop, chunk, g, x, weight, eps, gx, sums, wild):  # type: ignore[no-untyped-def]
     """Chunks of images as in layer normalisation: ``sums[c]`` is (2, groups, m)."""
     groups, m = x.shape[1:]
     scale = x.dtype.type(1) / x.dtype.type(m)
@@ -91,6 +91,8 @@ def _rows_grad(start, stop, chunk, g, x, weight, eps, gx, sums):  # type: ignore
                 gw = sums[c, 0, k]
                 gb = sums[c, 1, k]
                 mean, r = statistics(row, eps)
+                if out_of_range(r):
+                    wild[0] = True
                 first = x.dtype.type(0)
                 second = x.dtype.type(0)
                 for j in range(m):
@@ -107,13 +109,15 @@ def _rows_grad(start, stop, chunk, g, x, weight, eps, gx, sums):  # type: ignore
 
 
 @njit(fastmath={"reassoc", "contract", "nsz"})
-def _channels(start, stop, groups, x, weight, bias, eps, y):  # type: ignore[no-untyped-def]
+def _channels(start, stop, groups, x, weight, bias, eps, y, wild):  # type: ignore[no-untyped-def]
     """Items ``start <= n groups + k < stop`` of x (n, channels, m)."""
     width = x.shape[1] // groups
     for item in range(start, stop):
         n = item // groups
         first = (item % groups) * width
         mean, r = statistics(x[n, first : first + width].reshape(-1), eps)
+        if out_of_range(r):
+            wild[0] = True
         for c in range(first, first + width):
             row = x[n, c]
             out = y[n, c]
@@ -124,7 +128,7 @@ def _channels(start, stop, groups, x, weight, bias, eps, y):  # type: ignore[no-
 
 
 @njit(fastmath={"reassoc", "contract", "nsz"})
-def _channels_grad(start, stop, groups, g, x, weight, eps, gx, sums):  # type: ignore[no-untyped-def]
+def _channels_grad(start, stop, groups, g, x, weight, eps, gx, sums, wild):  # type: ignore[no-untyped-def]
     """Items ``start <= n groups + k < stop``; ``sums[:, n]`` gets their part of gw and gb."""
     width = x.shape[1] // groups
     scale = x.dtype.type(1) / x.dtype.type(width * x.shape[2])
@@ -132,6 +136,8 @@ def _channels_grad(start, stop, groups, g, x, weight, eps, gx, sums):  # type: i
         n = item // groups
         begin = (item % groups) * width
         mean, r = statistics(x[n, begin : begin + width].reshape(-1), eps)
+        if out_of_range(r):
+            wild[0] = True
         first = x.dtype.type(0)
         second = x.dtype.type(0)
         for c in range(begin, begin + width):
@@ -171,16 +177,16 @@ def group_norm(x: Array, groups: int, weight: Array, bias: Array, eps: float) ->
     x3 = np.ascontiguousarray(x).reshape(n, channels, positions)
     y = empty(x.shape, x.dtype)
     cost = x.size / n * 0.6
+    wild = np.zeros(1, np.bool_)
     if positions < LONG:
         shape = (n, groups, -1)
         w, b = (_repeated(v, positions, groups) for v in (weight, bias))
-        spread(_rows, n, cost, x3.reshape(shape), w, b, float(eps), y.reshape(shape))
+        spread(_rows, n, cost, x3.reshape(shape), w, b, float(eps), y.reshape(shape), wild)
     else:
         w, b = np.ascontiguousarray(weight), np.ascontiguousarray(bias)
-        spread(
-            _channels, n * groups, cost / groups, groups, x3, w, b, float(eps), y.reshape(x3.shape)
-        )
-    return y
+        arguments = groups, x3, w, b, float(eps), y.reshape(x3.shape), wild
+        spread(_channels, n * groups, cost / groups, *arguments)
+    return group_norm_reference(x, groups, weight, bias, eps) if wild[0] else y
 
 
 def group_norm_grad(
@@ -195,20 +201,21 @@ def group_norm_grad(
     g3 = np.ascontiguousarray(g).reshape(x3.shape)
     gx = empty(x.shape, x.dtype)
     cost = x.size / n
+    wild = np.zeros(1, np.bool_)
     if positions < LONG:
         shape = (n, groups, channels // groups * positions)
         chunks = chunk_count(n, x.size)
         chunk = -(-n // chunks)
         sums = np.empty((chunks, 2, *shape[1:]), x.dtype)
         w = _repeated(weight, positions, groups)
-        arrays = g3.reshape(shape), x3.reshape(shape), w, float(eps), gx.reshape(shape), sums
+        arrays = g3.reshape(shape), x3.reshape(shape), w, float(eps), gx.reshape(shape), sums, wild
         spread(_rows_grad, chunks, chunk * cost, chunk, *arrays)
         parts = np.add.reduce(sums, axis=0).reshape(2, channels, positions)
         gw, gb = np.add.reduce(parts, axis=2)
     else:
         sums = np.empty((2, n, channels), x.dtype)
         w = np.ascontiguousarray(weight)
-        arguments = groups, g3, x3, w, float(eps), gx.reshape(x3.shape), sums
+        arguments = groups, g3, x3, w, float(eps), gx.reshape(x3.shape), sums, wild
         spread(_channels_grad, n * groups, cost / groups, *arguments)
         gw, gb = np.add.reduce(sums, axis=1)
-    return gx, gw, gb
+    return group_norm_grad_reference(g, x, groups, weight, eps) if wild[0] else (gx, gw, gb)

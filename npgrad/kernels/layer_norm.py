@@ -16,6 +16,7 @@ import numpy as np
 from npgrad.graph.memory import empty
 from npgrad.kernels._arrays import Array, chunk_count, matrix, usable
 from npgrad.kernels._compile import njit
+from npgrad.kernels._moments import normalised, out_of_range, statistics
 from npgrad.kernels._threads import spread
 
 __all__ = [
@@ -23,27 +24,19 @@ __all__ = [
     "layer_norm_grad",
     "layer_norm_grad_reference",
     "layer_norm_reference",
-    "statistics",
 ]
-
-
-def _normalised(x: Array, eps: float) -> tuple[Array, Array]:
-    """``xhat`` and ``r``."""
-    centred = x - np.mean(x, axis=-1, keepdims=True)
-    r = 1 / np.sqrt(np.mean(centred * centred, axis=-1, keepdims=True) + eps)
-    return centred * r, r
 
 
 def layer_norm_reference(x: Array, weight: Array, bias: Array, eps: float) -> Array:
     """``weight xhat + bias``."""
-    return _normalised(x, eps)[0] * weight + bias
+    return normalised(x, -1, eps)[0] * weight + bias
 
 
 def layer_norm_grad_reference(
     g: Array, x: Array, weight: Array, eps: float
 ) -> tuple[Array, Array, Array]:
     """The cotangents of x, weight and bias."""
-    xhat, r = _normalised(x, eps)
+    xhat, r = normalised(x, -1, eps)
     h = g * weight
     gx = h - np.mean(h, axis=-1, keepdims=True)
     gx = r * (gx - xhat * np.mean(h * xhat, axis=-1, keepdims=True))
@@ -52,33 +45,19 @@ def layer_norm_grad_reference(
 
 
 @njit(fastmath={"reassoc", "contract", "nsz"})
-def statistics(row, eps):  # type: ignore[no-untyped-def]
-    """Mean and r of one row, in two passes."""
-    n = row.size
-    one = row.dtype.type(1)
-    total = row.dtype.type(0)
-    for j in range(n):
-        total += row[j]
-    mean = total / row.dtype.type(n)  # not times 1 / n: of equal entries it is that entry
-    square = row.dtype.type(0)
-    for j in range(n):
-        d = row[j] - mean
-        square += d * d
-    return mean, one / np.sqrt(square * (one / row.dtype.type(n)) + row.dtype.type(eps))
-
-
-@njit(fastmath={"reassoc", "contract", "nsz"})
-def _layer_norm(start, stop, x, weight, bias, eps, y):  # type: ignore[no-untyped-def]
+def _layer_norm(start, stop, x, weight, bias, eps, y, wild):  # type: ignore[no-untyped-def]
     for i in range(start, stop):
         row = x[i]
         out = y[i]
         mean, r = statistics(row, eps)
+        if out_of_range(r):
+            wild[0] = True
         for j in range(x.shape[1]):
             out[j] = (row[j] - mean) * r * weight[j] + bias[j]
 
 
 @njit(fastmath={"reassoc", "contract", "nsz"})
-def _layer_norm_grad(start, stop, chunk, g, x, weight, eps, gx, sums):  # type: ignore[no-untyped-def]
+def _layer_norm_grad(start, stop, chunk, g, x, weight, eps, gx, sums, wild):  # type: ignore[no-untyped-def]
     """Chunks ``start <= c < stop`` of `chunk` rows; ``sums[c]`` gets their part of gw and gb."""
     n = x.shape[1]
     scale = x.dtype.type(1) / x.dtype.type(n)
@@ -93,6 +72,8 @@ def _layer_norm_grad(start, stop, chunk, g, x, weight, eps, gx, sums):  # type: 
             gi = g[i]
             out = gx[i]
             mean, r = statistics(row, eps)
+            if out_of_range(r):
+                wild[0] = True
             first = x.dtype.type(0)
             second = x.dtype.type(0)
             for j in range(n):
@@ -115,18 +96,11 @@ def layer_norm(x: Array, weight: Array, bias: Array, eps: float) -> Array:
         return layer_norm_reference(x, weight, bias, eps)
     rows = matrix(x, x.shape[-1])
     y = empty(x.shape, x.dtype)
-    weight, bias = np.ascontiguousarray(weight), np.ascontiguousarray(bias)
-    spread(
-        _layer_norm,
-        len(rows),
-        rows.shape[1] * 0.5,
-        rows,
-        weight,
-        bias,
-        float(eps),
-        y.reshape(rows.shape),
-    )
-    return y
+    parameters = np.ascontiguousarray(weight), np.ascontiguousarray(bias), float(eps)
+    wild = np.zeros(1, np.bool_)
+    arguments = rows, *parameters, y.reshape(rows.shape), wild
+    spread(_layer_norm, len(rows), rows.shape[1] * 0.5, *arguments)
+    return layer_norm_reference(x, weight, bias, eps) if wild[0] else y
 
 
 def layer_norm_grad(g: Array, x: Array, weight: Array, eps: float) -> tuple[Array, Array, Array]:
@@ -140,10 +114,10 @@ def layer_norm_grad(g: Array, x: Array, weight: Array, eps: float) -> tuple[Arra
     chunks = chunk_count(len(rows), rows.size)
     chunk = -(-len(rows) // chunks)
     sums = np.empty((chunks, 2, width), x.dtype)
-    weight = np.ascontiguousarray(weight)
-    cost = chunk * width * 0.9
-    spread(
-        _layer_norm_grad, chunks, cost, chunk, matrix(g, width), rows, weight, float(eps), to, sums
-    )
+    wild = np.zeros(1, np.bool_)
+    arguments = matrix(g, width), rows, np.ascontiguousarray(weight), float(eps), to, sums, wild
+    spread(_layer_norm_grad, chunks, chunk * width * 0.9, chunk, *arguments)
+    if wild[0]:
+        return layer_norm_grad_reference(g, x, weight, eps)
     gw, gb = np.add.reduce(sums, axis=0)
     return gx, gw, gb

@@ -1,13 +1,17 @@
 """The maximum over windows of the last two axes, and its backward.
 
-Padding counts as -inf. Entries that tie for a maximum share its cotangent equally; a maximum that
-is NaN gives its cotangent to nobody. One item of the kernels is one plane: an image's channel.
+Padding counts as -inf. Entries that tie for a maximum share its cotangent equally; the maximum of a
+window that holds NaN is NaN, and its NaN entries share. One item of the kernels is one plane: an
+image's channel.
 
 The maximum comes with the places of the window that hold it, for a backward to come: bit i kw + j
-stands for place (i, j), several bits for a tie, none for a NaN. The backward then reads two bytes a
-window in place of x and y. The forward cuts a plane into sh x sw phases: the entries of one row mod
-sh and of one column mod sw, with `columns` entries a row. Then place (i, j) of all windows is one
-contiguous run of phase (i mod sh, j mod sw), and every loop a long one.
+stands for place (i, j), several bits for a tie. The backward then reads two bytes a window in place
+of x and y. The forward cuts a plane into sh x sw phases: the entries of one row mod sh and of one
+column mod sw, with `columns` entries a row. Then place (i, j) of all windows is one contiguous run
+of phase (i mod sh, j mod sw), and every loop a long one.
+
+Large windows have no places: the maxima of their rows, column by column, come first, those along
+the columns then, and the backward compares x with y again.
 """
 
 from __future__ import annotations
@@ -18,7 +22,15 @@ from npgrad.graph.memory import empty
 from npgrad.kernels._arrays import Array, usable
 from npgrad.kernels._compile import njit
 from npgrad.kernels._threads import spread
-from npgrad.kernels.pool2d import Window, as_planes, out_size, run, unwindowed, windowed
+from npgrad.kernels.pool2d import (
+    Window,
+    as_planes,
+    bounds,
+    out_size,
+    run,
+    unwindowed,
+    windowed,
+)
 
 __all__ = [
     "max_pool2d",
@@ -26,10 +38,12 @@ __all__ = [
     "max_pool2d_grad_reference",
     "max_pool2d_places",
     "max_pool2d_reference",
+    "ties_reference",
 ]
 
 APART = Window((2, 2), (2, 2))  # the most common one, with kernels of its own
 TABLE = 9  # places whose bits the backward looks up
+PLACES = 64  # of a window whose places fit into a word
 
 
 def max_pool2d_reference(x: Array, window: Window) -> Array:
@@ -39,9 +53,15 @@ def max_pool2d_reference(x: Array, window: Window) -> Array:
 
 def max_pool2d_grad_reference(g: Array, x: Array, y: Array, window: Window) -> Array:
     """Shared equally by the entries that tie."""
-    ties = windowed(x, window, np.nan) == y  # padding ties with nothing
-    share = g / np.maximum(np.sum(ties, axis=0), 1).astype(y.dtype)
+    ties = ties_reference(x, y, window)
+    share = g / np.sum(ties, axis=0).astype(y.dtype)
     return unwindowed(np.where(ties, share, np.zeros_like(share)), window, x.shape)
+
+
+def ties_reference(x: Array, y: Array, window: Window) -> Array:
+    """Which places of each window hold its maximum, along a new first axis."""
+    ties = windowed(x, window, np.nan) == y  # padding ties with nothing
+    return ties | np.isnan(windowed(x, window, 0.0)) if np.isnan(y).any() else ties
 
 
 @njit(forceinline=True)
@@ -108,12 +128,13 @@ def _better(x, bit, tops, held):  # type: ignore[no-untyped-def]
     for k in range(tops.size):
         v = x[k]
         top = tops[k]
-        # a NaN wins, as in np.max, and is held by no place
-        more = v > top
-        here = held[k] | bit if v == top else held[k]
+        # a NaN beats all that is none, and ties with others, as in np.max
         odd = np.isnan(v)
-        held[k] = held.dtype.type(0) if odd else (bit if more else here)
-        tops[k] = v if more or odd else top
+        ties = v == top or (odd and np.isnan(top))
+        here = held[k] | bit if ties else held[k]
+        more = v > top or (odd and not np.isnan(top))
+        held[k] = bit if more else here
+        tops[k] = v if more else top
 
 
 @njit()
@@ -164,10 +185,10 @@ def _max_places_apart(start, stop, x, y, places):  # type: ignore[no-untyped-def
                 top = top if top >= other or np.isnan(top) else other
                 to[q] = top
                 line[q] = (
-                    (bits(1) if a == top else bits(0))
-                    | (bits(2) if b == top else bits(0))
-                    | (bits(4) if c == top else bits(0))
-                    | (bits(8) if d == top else bits(0))
+                    (bits(1) if a == top or np.isnan(a) else bits(0))
+                    | (bits(2) if b == top or np.isnan(b) else bits(0))
+                    | (bits(4) if c == top or np.isnan(c) else bits(0))
+                    | (bits(8) if d == top or np.isnan(d) else bits(0))
                 )
 
 
@@ -233,6 +254,85 @@ def _max_grad_apart(start, stop, g, places, gx):  # type: ignore[no-untyped-def]
         gx[n, 2 * rows :] = 0
 
 
+@njit(forceinline=True)
+def _larger(v, top):  # type: ignore[no-untyped-def]
+    """The larger; NaN if either is."""
+    return v if v > top or np.isnan(v) else top
+
+
+@njit(fastmath={"nsz"})
+def _max_of_rows(start, stop, x, window, y):  # type: ignore[no-untyped-def]
+    """Planes ``start <= n < stop``, for windows of any size."""
+    (kh, kw), (sh, sw), (ph, pw) = window
+    height, width = x.shape[1:]
+    columns = y.shape[2]
+    bordered = np.full(width + 2 * pw, -np.inf, x.dtype)
+    tops = bordered[pw : pw + width]
+    spare = np.empty(kw, x.dtype)
+    for n in range(start, stop):
+        for p in range(y.shape[1]):
+            r0, r1 = bounds(p, kh, sh, ph, height)
+            row = x[n, r0]
+            for q in range(tops.size):
+                tops[q] = row[q]
+            for r in range(r0 + 1, r1):
+                row = x[n, r]
+                for q in range(tops.size):
+                    tops[q] = _larger(row[q], tops[q])
+            line = y[n, p]
+            if columns >= kw:
+                for q in range(columns):
+                    line[q] = bordered[q * sw]
+                for j in range(1, kw):
+                    part = bordered[j:]
+                    for q in range(columns):
+                        line[q] = _larger(part[q * sw], line[q])
+                continue
+            for q in range(columns):
+                part = bordered[q * sw : q * sw + kw]
+                for j in range(part.size):
+                    spare[j] = part[j]
+                # halves on each other, which vectors can do and a running maximum cannot
+                count = kw
+                while count > 1:
+                    half = (count + 1) // 2
+                    upper = spare[half:count]
+                    for j in range(upper.size):
+                        spare[j] = _larger(upper[j], spare[j])
+                    count = half
+                line[q] = spare[0]
+
+
+@njit(fastmath={"nsz"})
+def _max_grad_compared(start, stop, g, x, y, window, gx):  # type: ignore[no-untyped-def]
+    """Planes ``start <= n < stop``, by a comparison of x with y: see `_max_of_rows`."""
+    (kh, kw), (sh, sw), (ph, pw) = window
+    height, width = x.shape[1:]
+    zero = g.dtype.type(0)
+    for n in range(start, stop):
+        gx[n] = 0
+        for p in range(y.shape[1]):
+            r0, r1 = bounds(p, kh, sh, ph, height)
+            for q in range(y.shape[2]):
+                c0, c1 = bounds(q, kw, sw, pw, width)
+                top = y[n, p, q]
+                odd = np.isnan(top)
+                ties = 0
+                for r in range(r0, r1):
+                    row = x[n, r, c0:c1]
+                    count = np.int32(0)
+                    for j in range(row.size):
+                        count += np.int32(row[j] == top or (odd and np.isnan(row[j])))
+                    ties += count
+                share = g[n, p, q] / g.dtype.type(max(ties, 1))
+                for r in range(r0, r1):
+                    row = x[n, r, c0:c1]
+                    to = gx[n, r, c0:c1]
+                    for j in range(to.size):
+                        won = row[j] == top or (odd and np.isnan(row[j]))
+                        to[j] += share if won else zero
+
+
 def max_pool2d(x: Array, window: Window) -> Array:
     """The largest entry of each window."""
     return max_pool2d_places(x, window)[0]
@@ -241,20 +341,25 @@ def max_pool2d(x: Array, window: Window) -> Array:
 def max_pool2d_places(x: Array, window: Window) -> tuple[Array, Array]:
     """The largest entry of each window, and the places that hold it.
 
-    The places have no entries where no kernel is taken, as for windows of more than 64.
+    The places have no entries where no kernel is taken, nor for windows of more than `PLACES`.
     """
     count = window.size[0] * window.size[1]
-    if not usable(x) or count > 64:
+    if not usable(x):
         return max_pool2d_reference(x, window), np.empty(0, np.uint16)
     planes = as_planes(x)
     y = empty((*x.shape[:-2], *out_size(x.shape, window)), x.dtype)
+    if count > PLACES:
+        run(_max_of_rows, window, x.size, len(planes), planes, tuple(window), as_planes(y))
+        return y, np.empty(0, np.uint16)
     kept = empty(y.shape, np.uint16 if count <= 16 else _wide(window).dtype)
     if window == APART:
         cost = x.size / len(planes) * 0.4
         spread(_max_places_apart, len(planes), cost, planes, as_planes(y), as_planes(kept))
     else:
         arrays = planes, tuple(window), _wide(window), as_planes(y), as_planes(kept)
-        run(_max_places, window, x.size, len(planes), *arrays)
+        spread(
+            _max_places, len(planes), x.size / len(planes) * count / window.stride[1] * 0.4, *arrays
+        )
     return y, kept
 
 
@@ -267,10 +372,15 @@ def max_pool2d_grad(
     g: Array, x: Array, y: Array, window: Window, places: Array | None = None
 ) -> Array:
     """The cotangent of x from `g`, that of ``y = max_pool2d(x)``."""
-    if places is None or places.shape != g.shape or not usable(x, g):
+    if not usable(x, g, y):
         return max_pool2d_grad_reference(g, x, y, window)
     gx = empty(x.shape, x.dtype)
     planes = as_planes(gx)
+    if places is None or places.shape != g.shape:
+        cost = g.size / len(planes) * window.size[0] * window.size[1] * 0.3
+        arrays = as_planes(g), as_planes(x), as_planes(y), tuple(window), planes
+        spread(_max_grad_compared, len(planes), cost, *arrays)
+        return gx
     arrays = as_planes(g), as_planes(places)
     if window == APART:
         spread(_max_grad_apart, len(planes), x.size / len(planes) * 0.3, *arrays, planes)

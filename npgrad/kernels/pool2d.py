@@ -6,12 +6,13 @@ by the window's full size). One item of the kernels is one plane: an image's cha
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from npgrad.graph.memory import empty
-from npgrad.kernels._arrays import Array, usable
+from npgrad.kernels._arrays import SMALL, Array, usable
 from npgrad.kernels._compile import njit
 from npgrad.kernels._threads import spread
 
@@ -22,6 +23,7 @@ __all__ = [
     "avg_pool2d_grad",
     "avg_pool2d_grad_reference",
     "avg_pool2d_reference",
+    "bounds",
     "out_size",
     "run",
     "unwindowed",
@@ -29,6 +31,8 @@ __all__ = [
 ]
 
 Shape = tuple[int, ...]
+
+MANY = 64  # entries of a window from which they are summed in float64
 
 
 class Window(NamedTuple):
@@ -91,58 +95,92 @@ def avg_pool2d_grad_reference(g: Array, window: Window, shape: Shape) -> Array:
 
 
 @njit()
-def _bounds(index, size, stride, padding, extent):  # type: ignore[no-untyped-def]
+def bounds(index, size, stride, padding, extent):  # type: ignore[no-untyped-def]
     """First and last (exclusive) entry of window `index` inside of the plane."""
     first = index * stride - padding
     return max(first, 0), min(first + size, extent)
 
 
+@njit(fastmath={"contract", "nsz", "reassoc"}, forceinline=True)
+def _add_every(step, source, total):  # type: ignore[no-untyped-def]
+    """Every `step`-th entry of `source` added to `total`; LLVM loads known steps in vectors."""
+    if step == 1:
+        for q in range(total.size):
+            total[q] += source[q]
+    elif step == 2:
+        for q in range(total.size):
+            total[q] += source[2 * q]
+    else:
+        for q in range(total.size):
+            total[q] += source[q * step]
+
+
 @njit(fastmath={"contract", "nsz", "reassoc"})
-def _mean(start, stop, x, window, y):  # type: ignore[no-untyped-def]
+def _mean(start, stop, x, window, wide, y):  # type: ignore[no-untyped-def]
+    """Rows of a window are summed first, its columns then; `wide` is empty, of the sums' dtype."""
     (kh, kw), (sh, sw), (ph, pw) = window
     height, width = x.shape[1:]
-    scale = x.dtype.type(1) / x.dtype.type(kh * kw)
+    columns = y.shape[2]
+    scale = 1.0 / (kh * kw)
+    bordered = np.zeros(width + 2 * pw, wide.dtype)
+    sums = bordered[pw : pw + width]
+    totals = np.empty(columns, wide.dtype)
     for n in range(start, stop):
         for p in range(y.shape[1]):
-            r0, r1 = _bounds(p, kh, sh, ph, height)
-            line = y[n, p]
-            line[:] = 0
-            for r in range(r0, r1):
+            r0, r1 = bounds(p, kh, sh, ph, height)
+            row = x[n, r0]
+            for q in range(sums.size):
+                sums[q] = row[q]
+            for r in range(r0 + 1, r1):
                 row = x[n, r]
+                for q in range(sums.size):
+                    sums[q] += row[q]
+            if columns >= kw:
+                totals[:] = 0
                 for j in range(kw):
-                    q0 = max(0, -((j - pw) // sw))
-                    q1 = min(line.size, (width - 1 - j + pw) // sw + 1)
-                    if q1 <= q0:
-                        continue
-                    inner = line[q0:q1]
-                    seen = row[q0 * sw + j - pw :]
-                    for q in range(inner.size):
-                        inner[q] += seen[q * sw]
+                    _add_every(sw, bordered[j:], totals)
+            else:
+                for q in range(columns):
+                    part = bordered[q * sw : q * sw + kw]
+                    total = wide.dtype.type(0)
+                    for j in range(part.size):
+                        total += part[j]
+                    totals[q] = total
+            line = y[n, p]
             for q in range(line.size):
-                line[q] *= scale
+                line[q] = totals[q] * scale
 
 
 @njit(fastmath={"contract", "nsz"})
 def _mean_grad(start, stop, g, window, gx):  # type: ignore[no-untyped-def]
+    """A row of g is spread along its windows' columns, and that row over their rows."""
     (kh, kw), (sh, sw), (ph, pw) = window
     height, width = gx.shape[1:]
+    columns = g.shape[2]
     scale = g.dtype.type(1) / g.dtype.type(kh * kw)
+    bordered = np.empty(width + 2 * pw, g.dtype)
+    row = bordered[pw : pw + width]
     for n in range(start, stop):
         gx[n] = 0
         for p in range(g.shape[1]):
-            r0, r1 = _bounds(p, kh, sh, ph, height)
+            r0, r1 = bounds(p, kh, sh, ph, height)
             line = g[n, p]
-            for r in range(r0, r1):
-                row = gx[n, r]
+            bordered[:] = 0
+            if columns >= kw:
                 for j in range(kw):
-                    q0 = max(0, -((j - pw) // sw))
-                    q1 = min(line.size, (width - 1 - j + pw) // sw + 1)
-                    if q1 <= q0:
-                        continue
-                    inner = line[q0:q1]
-                    seen = row[q0 * sw + j - pw :]
-                    for q in range(inner.size):
-                        seen[q * sw] += scale * inner[q]
+                    part = bordered[j:]
+                    for q in range(line.size):
+                        part[q * sw] += scale * line[q]
+            else:
+                for q in range(columns):
+                    part = bordered[q * sw : q * sw + kw]
+                    share = scale * line[q]
+                    for j in range(part.size):
+                        part[j] += share
+            for r in range(r0, r1):
+                to = gx[n, r]
+                for q in range(to.size):
+                    to[q] += row[q]
 
 
 def as_planes(x: Array) -> Array:
@@ -151,9 +189,9 @@ def as_planes(x: Array) -> Array:
 
 
 def run(kernel: Any, window: Window, x_size: int, planes: int, *args: Any) -> None:
-    """Spread over planes; a window of k x k places costs about that many nanoseconds an output."""
-    cost = x_size / planes * window.size[0] * window.size[1] / window.stride[1] * 0.4
-    spread(kernel, planes, cost, *args)
+    """Spread over planes; each entry is met by the rows, and then the columns, of its windows."""
+    (kh, kw), (sh, sw), _ = window
+    spread(kernel, planes, x_size / planes * (kh / sh + kw / (sh * sw)) * 0.3, *args)
 
 
 def avg_pool2d(x: Array, window: Window) -> Array:
@@ -162,13 +200,16 @@ def avg_pool2d(x: Array, window: Window) -> Array:
         return avg_pool2d_reference(x, window)
     planes = as_planes(x)
     y = empty((*x.shape[:-2], *out_size(x.shape, window)), x.dtype)
-    run(_mean, window, x.size, len(planes), planes, tuple(window), as_planes(y))
+    # a float32 sum of some hundred entries has lost a digit
+    many = window.size[0] * window.size[1] > MANY
+    wide = np.empty(0, np.float64 if many else x.dtype)
+    run(_mean, window, x.size, len(planes), planes, tuple(window), wide, as_planes(y))
     return y
 
 
 def avg_pool2d_grad(g: Array, window: Window, shape: Shape) -> Array:
     """The transpose, for an x of `shape`."""
-    if not usable(g):
+    if math.prod(shape) < SMALL or not usable(g, small=0):
         return avg_pool2d_grad_reference(g, window, shape)
     gx = empty(shape, g.dtype)
     planes = as_planes(gx)

@@ -15,6 +15,7 @@ import numpy as np
 from npgrad.graph.memory import empty
 from npgrad.kernels._arrays import Array, chunk_count, matrix, usable
 from npgrad.kernels._compile import njit
+from npgrad.kernels._moments import normalised, out_of_range
 from npgrad.kernels._threads import spread
 
 __all__ = ["rms_norm", "rms_norm_grad", "rms_norm_grad_reference", "rms_norm_reference"]
@@ -22,15 +23,15 @@ __all__ = ["rms_norm", "rms_norm_grad", "rms_norm_grad_reference", "rms_norm_ref
 
 def rms_norm_reference(x: Array, weight: Array, eps: float) -> Array:
     """``weight x / sqrt(mean(x**2) + eps)``."""
-    return x * (1 / np.sqrt(np.mean(x * x, axis=-1, keepdims=True) + eps)) * weight
+    return normalised(x, -1, eps, centred=False)[0] * weight
 
 
 def rms_norm_grad_reference(g: Array, x: Array, weight: Array, eps: float) -> tuple[Array, Array]:
     """The cotangents of x and weight."""
-    r = 1 / np.sqrt(np.mean(x * x, axis=-1, keepdims=True) + eps)
+    xhat, r = normalised(x, -1, eps, centred=False)
     h = g * weight
-    gx = r * (h - x * (r * r * np.mean(h * x, axis=-1, keepdims=True)))
-    return gx, np.sum(g * x * r, axis=tuple(range(x.ndim - 1)))
+    gx = r * (h - xhat * np.mean(h * xhat, axis=-1, keepdims=True))
+    return gx, np.sum(g * xhat, axis=tuple(range(x.ndim - 1)))
 
 
 @njit(fastmath={"reassoc", "contract", "nsz"})
@@ -43,17 +44,19 @@ def _inverse_root(row, eps):  # type: ignore[no-untyped-def]
 
 
 @njit(fastmath={"reassoc", "contract", "nsz"})
-def _rms_norm(start, stop, x, weight, eps, y):  # type: ignore[no-untyped-def]
+def _rms_norm(start, stop, x, weight, eps, y, wild):  # type: ignore[no-untyped-def]
     for i in range(start, stop):
         row = x[i]
         out = y[i]
         r = _inverse_root(row, eps)
+        if out_of_range(r):
+            wild[0] = True
         for j in range(x.shape[1]):
             out[j] = row[j] * r * weight[j]
 
 
 @njit(fastmath={"reassoc", "contract", "nsz"})
-def _rms_norm_grad(start, stop, chunk, g, x, weight, eps, gx, sums):  # type: ignore[no-untyped-def]
+def _rms_norm_grad(start, stop, chunk, g, x, weight, eps, gx, sums, wild):  # type: ignore[no-untyped-def]
     """Chunks ``start <= c < stop`` of `chunk` rows; ``sums[c]`` gets their part of gw."""
     n = x.shape[1]
     scale = x.dtype.type(1) / x.dtype.type(n)
@@ -66,6 +69,8 @@ def _rms_norm_grad(start, stop, chunk, g, x, weight, eps, gx, sums):  # type: ig
             gi = g[i]
             out = gx[i]
             r = _inverse_root(row, eps)
+            if out_of_range(r):
+                wild[0] = True
             total = x.dtype.type(0)
             for j in range(n):
                 total += gi[j] * weight[j] * row[j]
@@ -82,11 +87,10 @@ def rms_norm(x: Array, weight: Array, eps: float) -> Array:
         return rms_norm_reference(x, weight, eps)
     rows = matrix(x, x.shape[-1])
     y = empty(x.shape, x.dtype)
-    weight = np.ascontiguousarray(weight)
-    spread(
-        _rms_norm, len(rows), rows.shape[1] * 0.4, rows, weight, float(eps), y.reshape(rows.shape)
-    )
-    return y
+    wild = np.zeros(1, np.bool_)
+    arguments = rows, np.ascontiguousarray(weight), float(eps), y.reshape(rows.shape), wild
+    spread(_rms_norm, len(rows), rows.shape[1] * 0.4, *arguments)
+    return rms_norm_reference(x, weight, eps) if wild[0] else y
 
 
 def rms_norm_grad(g: Array, x: Array, weight: Array, eps: float) -> tuple[Array, Array]:
@@ -100,9 +104,9 @@ def rms_norm_grad(g: Array, x: Array, weight: Array, eps: float) -> tuple[Array,
     chunks = chunk_count(len(rows), rows.size)
     chunk = -(-len(rows) // chunks)
     sums = np.empty((chunks, width), x.dtype)
-    weight = np.ascontiguousarray(weight)
-    cost = chunk * width * 0.8
-    spread(
-        _rms_norm_grad, chunks, cost, chunk, matrix(g, width), rows, weight, float(eps), to, sums
-    )
+    wild = np.zeros(1, np.bool_)
+    arguments = matrix(g, width), rows, np.ascontiguousarray(weight), float(eps), to, sums, wild
+    spread(_rms_norm_grad, chunks, chunk * width * 0.8, chunk, *arguments)
+    if wild[0]:
+        return rms_norm_grad_reference(g, x, weight, eps)
     return gx, np.add.reduce(sums, axis=0)

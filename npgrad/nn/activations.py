@@ -72,6 +72,11 @@ def _gelu_erf(x: Any) -> Any:
     return kernels.gelu_erf(x)
 
 
+@operation("normal_cdf")
+def _normal_cdf(x: Any) -> Any:
+    return kernels.normal_cdf(x)
+
+
 @operation("softplus")
 def _softplus(x: Any) -> Any:
     return kernels.softplus(x)
@@ -92,8 +97,7 @@ def _gelu_formula(g: Any, x: Any) -> Any:
 
 
 def _gelu_erf_formula(g: Any, x: Any) -> Any:
-    density = formulas.DENSITY * np.exp(-0.5 * x * x)
-    return g * (0.5 * (1 + _erf(x * formulas.ROOT_HALF)) + x * density)
+    return g * (_normal_cdf(x) + formulas.normal_cdf_grad_reference(x, x))
 
 
 def _softplus_formula(g: Any, x: Any) -> Any:
@@ -121,6 +125,7 @@ _decide(_sigmoid, _sigmoid_grad)
 _decide(_silu, _silu_grad)
 _decide(_gelu, _gelu_grad)
 _decide(_erf, _erf_grad)
+_decide(_normal_cdf, formulas.normal_cdf_grad_reference)
 _decide(_gelu_erf, _gelu_erf_grad)
 _decide(_softplus, _softplus_grad)
 
@@ -128,9 +133,9 @@ _decide(_softplus, _softplus_grad)
 # -- public ----------------------------------------------------------------------------------------
 
 
-def _applied(function: Any, x: Any, *parameters: Any) -> Any:
+def _applied(function: Any, x: Any, *parameters: Any, name: str = "") -> Any:
     """`function` of `x` in a floating dtype, back in float16 where it came from there."""
-    check_real(function.__name__, x)
+    check_real(name or function.__name__, x)
     (x,), dtype = prepared(x)
     y = function(x, *parameters)
     return y if dtype is None else y.astype(dtype)
@@ -198,7 +203,16 @@ def silu(x: Any) -> Any:
     return _applied(_silu, x)
 
 
-swish = silu
+def swish(x: Any) -> Any:
+    """``x * sigmoid(x)``: `silu` by its other name.
+
+    Examples
+    --------
+    >>> import numpy as np, npgrad
+    >>> npgrad.nn.swish(np.array([0.0, 1000.0]))
+    array([   0., 1000.])
+    """
+    return _applied(_silu, x, name="swish")
 
 
 def gelu(x: Any) -> Any:

@@ -17,6 +17,7 @@ from npgrad.kernels import batch_norm as batch_kernels
 from npgrad.kernels import group_norm as group_kernels
 from npgrad.kernels import layer_norm as layer_kernels
 from npgrad.kernels import rms_norm as rms_kernels
+from npgrad.kernels._moments import normalised
 from npgrad.nn import _device
 from npgrad.nn._declare import (
     as_number,
@@ -81,12 +82,10 @@ _batch_grad = fused(
 
 def _pushed(t: Any, x: Any, eps: float, axes: Any) -> tuple[Any, Any]:
     """``xhat`` over `axes`, and its tangent for the tangent `t` of x."""
-    centred = x - np.mean(x, axis=axes, keepdims=True)
-    r = 1 / np.sqrt(np.mean(centred * centred, axis=axes, keepdims=True) + eps)
-    xhat = centred * r
+    xhat, r = normalised(x, axes, eps)
+    t = t * r
     change = t - np.mean(t, axis=axes, keepdims=True)
-    change = r * (change - xhat * np.mean(change * xhat, axis=axes, keepdims=True))
-    return xhat, change
+    return xhat, change - xhat * np.mean(change * xhat, axis=axes, keepdims=True)
 
 
 def _layer_push(g: Any, arrays: Any, eps: float) -> Any:
@@ -96,9 +95,10 @@ def _layer_push(g: Any, arrays: Any, eps: float) -> Any:
 
 def _rms_push(g: Any, arrays: Any, eps: float) -> Any:
     (t, u), (x, weight) = g, arrays
-    r = 1 / np.sqrt(np.mean(x * x, axis=-1, keepdims=True) + eps)
-    change = r * (t - x * (r * r * np.mean(x * t, axis=-1, keepdims=True)))
-    return change * weight + x * r * u
+    xhat, r = normalised(x, -1, eps, centred=False)
+    t = t * r
+    change = t - xhat * np.mean(xhat * t, axis=-1, keepdims=True)
+    return change * weight + xhat * u
 
 
 def _by_channel(weight: Any, ndim: int) -> Any:

@@ -1,7 +1,7 @@
 """max_pool2d and avg_pool2d: the largest entry, the mean, of windows of the last two axes.
 
-Entries that tie for a maximum share its cotangent equally, as in `np.max`. The mean divides by the
-window's full size, padding included.
+Entries that tie for a maximum share its cotangent equally, as in `np.max`; so do the NaNs of a
+window whose maximum is NaN. The mean divides by the window's full size, padding included.
 """
 
 # ruff: noqa: PLW0108 -- the names of a rule's parameters say what it gets
@@ -62,8 +62,8 @@ def _unwindowed(dy: Any, window: Window, extent: Shape) -> Any:
 def _shares(x: Any, y: Any, window: Window) -> Any:
     """What part of its window's cotangent each place gets: 1 / ties, or 0."""
     x, y = (value(v) if type(v) is GradArray else v for v in (x, y))
-    ties = kernels.windowed(x, window, np.nan) == y  # padding ties with nothing
-    return ties / np.maximum(np.sum(ties, axis=0), 1).astype(y.dtype)
+    ties = max_kernels.ties_reference(x, y, window)
+    return ties / np.sum(ties, axis=0).astype(y.dtype)
 
 
 def _max_grad(g: Any, x: Any, y: Any, window: Window) -> Any:
