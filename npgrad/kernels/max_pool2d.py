@@ -10,8 +10,9 @@ of x and y. The forward cuts a plane into sh x sw phases: the entries of one row
 column mod sw, with `columns` entries a row. Then place (i, j) of all windows is one contiguous run
 of phase (i mod sh, j mod sw), and every loop a long one.
 
-Large windows have no places: the maxima of their rows, column by column, come first, those along
-the columns then, and the backward compares x with y again.
+Large windows, and larger ones that do not overlap, have no places: the maxima of their rows, column
+by column, come first, those along the columns then, and the backward compares x with y again. (32 x
+32 windows of a megabyte: 0.2 ms, and 0.7 ms backward, where bits of 8 x 8 ones took 2.1 and 1.2.)
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ __all__ = [
 APART = Window((2, 2), (2, 2))  # the most common one, with kernels of its own
 TABLE = 9  # places whose bits the backward looks up
 PLACES = 64  # of a window whose places fit into a word
+FEW = 9  # places of windows that do not overlap up to which bits pay
 
 
 def max_pool2d_reference(x: Array, window: Window) -> Array:
@@ -320,10 +322,8 @@ def _max_grad_compared(start, stop, g, x, y, window, gx):  # type: ignore[no-unt
                 ties = 0
                 for r in range(r0, r1):
                     row = x[n, r, c0:c1]
-                    count = np.int32(0)
                     for j in range(row.size):
-                        count += np.int32(row[j] == top or (odd and np.isnan(row[j])))
-                    ties += count
+                        ties += 1 if row[j] == top or (odd and np.isnan(row[j])) else 0
                 share = g[n, p, q] / g.dtype.type(max(ties, 1))
                 for r in range(r0, r1):
                     row = x[n, r, c0:c1]
@@ -341,14 +341,14 @@ def max_pool2d(x: Array, window: Window) -> Array:
 def max_pool2d_places(x: Array, window: Window) -> tuple[Array, Array]:
     """The largest entry of each window, and the places that hold it.
 
-    The places have no entries where no kernel is taken, nor for windows of more than `PLACES`.
+    The places have no entries where no kernel is taken, nor for windows that are compared again.
     """
     count = window.size[0] * window.size[1]
     if not usable(x):
         return max_pool2d_reference(x, window), np.empty(0, np.uint16)
     planes = as_planes(x)
     y = empty((*x.shape[:-2], *out_size(x.shape, window)), x.dtype)
-    if count > PLACES:
+    if _compared(window):
         run(_max_of_rows, window, x.size, len(planes), planes, tuple(window), as_planes(y))
         return y, np.empty(0, np.uint16)
     kept = empty(y.shape, np.uint16 if count <= 16 else _wide(window).dtype)
@@ -361,6 +361,12 @@ def max_pool2d_places(x: Array, window: Window) -> tuple[Array, Array]:
             _max_places, len(planes), x.size / len(planes) * count / window.stride[1] * 0.4, *arrays
         )
     return y, kept
+
+
+def _compared(window: Window) -> bool:
+    """Whether the backward compares entries again: once each, or more places than have a bit."""
+    apart = window.stride[0] >= window.size[0] and window.stride[1] >= window.size[1]
+    return window.size[0] * window.size[1] > (FEW if apart else PLACES)
 
 
 def _wide(window: Window) -> Array:
@@ -378,8 +384,8 @@ def max_pool2d_grad(
     planes = as_planes(gx)
     if places is None or places.shape != g.shape:
         cost = g.size / len(planes) * window.size[0] * window.size[1] * 0.3
-        arrays = as_planes(g), as_planes(x), as_planes(y), tuple(window), planes
-        spread(_max_grad_compared, len(planes), cost, *arrays)
+        given = as_planes(g), as_planes(x), as_planes(y)
+        spread(_max_grad_compared, len(planes), cost, *given, tuple(window), planes)
         return gx
     arrays = as_planes(g), as_planes(places)
     if window == APART:

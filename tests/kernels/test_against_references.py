@@ -214,6 +214,10 @@ def test_conv2d_takes_every_way() -> None:
         pool2d.Window((1, 1), (2, 2)),
         pool2d.Window((5, 5), (2, 1), (2, 1)),
         pool2d.Window((8, 8), (3, 8), (0, 4)),
+        pool2d.Window((9, 8), (2, 3), (4, 1)),
+        pool2d.Window((31, 30), (31, 30)),
+        pool2d.Window((1, 29), (2, 1), (0, 14)),
+        pool2d.Window((20, 4), (5, 4)),
     ],
 )
 def test_pooling(window: pool2d.Window, dtype: str) -> None:
@@ -229,8 +233,9 @@ def test_pooling(window: pool2d.Window, dtype: str) -> None:
     np.testing.assert_array_equal(top, y)
     want = max_pool2d.max_pool2d_grad_reference(g.astype("f8"), x, y, window)
     got = max_pool2d.max_pool2d_grad(g, x, y, window, places)
-    assert got.dtype == x.dtype and places.shape == y.shape
-    np.testing.assert_allclose(got, want, atol=1e-12 if dtype == "f8" else 2e-6)
+    few = not max_pool2d._compared(window)
+    assert got.dtype == x.dtype and places.shape == (y.shape if few else (0,))
+    np.testing.assert_allclose(got, want, rtol=1e-6, atol=1e-12 if dtype == "f8" else 2e-6)
     x = np.nan_to_num(x, neginf=0)
     check(pool2d.avg_pool2d, pool2d.avg_pool2d_reference, x, window)
     check(
