@@ -43,35 +43,40 @@ def _border(planes, frame, lines):  # type: ignore[no-untyped-def]
     top, left, step, stride, rows, row = frame
     sh, sw = stride
     height, width = planes.shape[1:]
+    # the rows of the image that lie inside; what does not depend on the row is found once, for a
+    # row of 56 numbers is copied in less time than three divisions
+    low = max(0, -(top // step[0]))
+    high = min(height, (rows * sh - 1 - top) // step[0] + 1)
     for c in range(planes.shape[0]):
+        plane = planes[c]
         lines[c] = 0
-        for r in range(height):
-            p = r * step[0] + top
-            if p < 0 or p // sh >= rows:
-                continue
-            for b in range(sw):
-                # columns of the border with remainder b: column k sw + b holds entry q
-                to = lines[c, p % sh * sw + b, p // sh * row : (p // sh + 1) * row]
+        for b in range(sw):
+            # columns of the border with remainder b: column k sw + b holds entry q
+            if step[1] == 1:
+                k0 = max(0, -((b - left) // sw))
+                k1 = min(row, (width - 1 + left - b) // sw + 1)
+                begin = k0 * sw + b - left
+            else:  # only with sw = 1: from entry `begin` to entry k1
+                begin = max(0, -(left // step[1]))
+                k0 = begin * step[1] + left
+                k1 = min(width, (row - 1 - left) // step[1] + 1)
+            for r in range(low, high):
+                p = r * step[0] + top
+                s = p // sh
+                to = lines[c, (p - s * sh) * sw + b, s * row : (s + 1) * row]
                 if step[1] == 1:
-                    k0 = max(0, -((b - left) // sw))
-                    k1 = min(row, (width - 1 + left - b) // sw + 1)
-                    if k1 <= k0:
-                        continue
-                    inner = to[k0:k1]
-                    source = planes[c, r, k0 * sw + b - left :]
-                    if sw == 1:
-                        for k in range(inner.size):
-                            inner[k] = source[k]
-                    else:
-                        for k in range(inner.size):
-                            inner[k] = source[k * sw]
-                else:  # only with sw = 1
-                    q0 = max(0, -(left // step[1]))
-                    q1 = min(width, (row - 1 - left) // step[1] + 1)
-                    if q1 <= q0:
-                        continue
-                    source = planes[c, r, q0:q1]
-                    inner = to[q0 * step[1] + left :]
+                    if k1 > k0:
+                        inner = to[k0:k1]
+                        source = plane[r, begin:]
+                        if sw == 1:
+                            for k in range(inner.size):
+                                inner[k] = source[k]
+                        else:
+                            for k in range(inner.size):
+                                inner[k] = source[k * sw]
+                elif k1 > begin:
+                    source = plane[r, begin:k1]
+                    inner = to[k0:]
                     for k in range(source.size):
                         inner[k * step[1]] = source[k]
 
