@@ -13,7 +13,7 @@ import numpy as np
 
 from npgrad.graph.memory import empty
 from npgrad.kernels._arrays import Array, usable
-from npgrad.kernels._compile import njit
+from npgrad.kernels._compile import njit, wide
 from npgrad.kernels._threads import spread
 from npgrad.kernels.activation_references import (
     GELU_A,
@@ -111,6 +111,7 @@ def _leaky_relu_grad(start, stop, slope, g, x, out):  # type: ignore[no-untyped-
 
 @_fast
 def _sigmoid_forward(start, stop, x, y):  # type: ignore[no-untyped-def]
+    wide()
     x, y = x[start:stop], y[start:stop]
     for i in range(x.size):
         y[i] = _sigmoid(x[i])
@@ -126,6 +127,7 @@ def _sigmoid_grad(start, stop, g, y, out):  # type: ignore[no-untyped-def]
 
 @_fast
 def _silu(start, stop, x, y):  # type: ignore[no-untyped-def]
+    wide()
     x, y = x[start:stop], y[start:stop]
     for i in range(x.size):
         y[i] = x[i] * _sigmoid(x[i])
@@ -133,6 +135,7 @@ def _silu(start, stop, x, y):  # type: ignore[no-untyped-def]
 
 @_fast
 def _silu_grad(start, stop, g, x, out):  # type: ignore[no-untyped-def]
+    wide()
     g, x, out = g[start:stop], x[start:stop], out[start:stop]
     one = x.dtype.type(1)
     for i in range(g.size):
@@ -143,6 +146,7 @@ def _silu_grad(start, stop, g, x, out):  # type: ignore[no-untyped-def]
 
 @_fast
 def _gelu(start, stop, x, y):  # type: ignore[no-untyped-def]
+    wide()
     x, y = x[start:stop], y[start:stop]
     a = x.dtype.type(GELU_A)
     b = x.dtype.type(GELU_B)
@@ -153,6 +157,7 @@ def _gelu(start, stop, x, y):  # type: ignore[no-untyped-def]
 
 @_fast
 def _gelu_grad(start, stop, g, x, out):  # type: ignore[no-untyped-def]
+    wide()
     g, x, out = g[start:stop], x[start:stop], out[start:stop]
     one = x.dtype.type(1)
     a = x.dtype.type(GELU_A)
@@ -167,6 +172,7 @@ def _gelu_grad(start, stop, g, x, out):  # type: ignore[no-untyped-def]
 
 @_fast
 def _erf_forward(start, stop, x, y):  # type: ignore[no-untyped-def]
+    wide()
     x, y = x[start:stop], y[start:stop]
     for i in range(x.size):
         y[i] = _erf(x[i])
@@ -174,6 +180,7 @@ def _erf_forward(start, stop, x, y):  # type: ignore[no-untyped-def]
 
 @_fast
 def _erf_grad(start, stop, g, x, out):  # type: ignore[no-untyped-def]
+    wide()
     g, x, out = g[start:stop], x[start:stop], out[start:stop]
     scale = x.dtype.type(TWO_OVER_ROOT_PI)
     for i in range(g.size):
@@ -189,6 +196,7 @@ def _normal_cdf(start, stop, x, y):  # type: ignore[no-untyped-def]
 
 @_fast
 def _gelu_erf(start, stop, x, y):  # type: ignore[no-untyped-def]
+    wide()
     x, y = x[start:stop], y[start:stop]
     for i in range(x.size):
         y[i] = _gelu_erf_value(x[i])
@@ -196,6 +204,7 @@ def _gelu_erf(start, stop, x, y):  # type: ignore[no-untyped-def]
 
 @_fast
 def _gelu_erf_grad(start, stop, g, x, out):  # type: ignore[no-untyped-def]
+    wide()
     g, x, out = g[start:stop], x[start:stop], out[start:stop]
     for i in range(g.size):
         out[i] = g[i] * _gelu_erf_slope(x[i])
@@ -203,6 +212,7 @@ def _gelu_erf_grad(start, stop, g, x, out):  # type: ignore[no-untyped-def]
 
 @_fast
 def _softplus(start, stop, x, y):  # type: ignore[no-untyped-def]
+    wide()
     x, y = x[start:stop], y[start:stop]
     zero = x.dtype.type(0)
     for i in range(x.size):
@@ -212,6 +222,7 @@ def _softplus(start, stop, x, y):  # type: ignore[no-untyped-def]
 
 @_fast
 def _softplus_grad(start, stop, g, x, out):  # type: ignore[no-untyped-def]
+    wide()
     g, x, out = g[start:stop], x[start:stop], out[start:stop]
     for i in range(g.size):
         out[i] = g[i] * _sigmoid(x[i])

@@ -20,7 +20,7 @@ import numpy as np
 
 from npgrad.graph.memory import empty
 from npgrad.kernels._arrays import Array
-from npgrad.kernels._compile import njit
+from npgrad.kernels._compile import njit, wide
 from npgrad.kernels._threads import spread
 from npgrad.kernels.vector_trig import both64
 
@@ -192,6 +192,7 @@ def _near_sine(x, shift):  # type: ignore[no-untyped-def]
 @njit()
 def _times_cos(start, stop, g, x, out, wild):  # type: ignore[no-untyped-def]
     """Entries ``start <= i < stop``; ``wild[0]`` is set where one is beyond FAR."""
+    wide()
     beyond = 0
     for i in range(start, stop):
         beyond |= abs(x[i]) > FAR
@@ -203,6 +204,7 @@ def _times_cos(start, stop, g, x, out, wild):  # type: ignore[no-untyped-def]
 @njit()
 def _times_minus_sin(start, stop, g, x, out, wild):  # type: ignore[no-untyped-def]
     """Entries ``start <= i < stop``; ``wild[0]`` is set where one is beyond FAR."""
+    wide()
     beyond = 0
     for i in range(start, stop):
         beyond |= abs(x[i]) > FAR
