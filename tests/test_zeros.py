@@ -149,3 +149,63 @@ def test_a_slope_of_zero_times_an_infinite_tangent_is_zero():
     np.testing.assert_array_equal(
         npgrad.jvp(root, (np.array([0.0, 4.0]),), (np.ones(2),))[1], [0, 0.25]
     )
+
+
+# ------------------------------------------------- a zero slope of an even function meets infinity
+EVEN = {
+    "square": lambda x: np.sqrt(np.square(x)),
+    "power": lambda x: np.sqrt(x**2),
+    "float power": lambda x: (x**4.0) ** 0.25,
+    "times itself": lambda x: np.sqrt(x * x),
+    "cosine": lambda x: np.arccos(np.cos(x)),
+    "hyperbolic": lambda x: np.arccosh(np.cosh(x)),
+    "quarter": lambda x: np.sqrt(np.sqrt(x**2)),
+}
+
+
+@pytest.mark.parametrize("name", EVEN)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_function_of_an_even_function_has_slope_0_at_0(name, dtype):
+    x = np.array([0.0, 0.3], dtype)
+    with np.errstate(all="ignore"):
+        gradient = npgrad.grad(lambda x: np.sum(EVEN[name](x)))(x)
+        tangent = npgrad.jvp(EVEN[name], (x,), (np.ones(2, dtype),))[1]
+    outer = 0.5 / np.sqrt(0.3) if name == "quarter" else 1.0  # d sqrt(|x|), d |x|
+    np.testing.assert_allclose(gradient, [0.0, outer], rtol=1e-6 if dtype is np.float64 else 1e-3)
+    np.testing.assert_allclose(tangent, gradient, rtol=1e-6)
+
+
+def test_distances_of_coinciding_points():
+    """The diagonal is |0|; off it the derivative is the unit vector, counted twice."""
+    x = np.random.default_rng(0).normal(size=(5, 2))
+
+    def total(x):
+        return np.sum(np.sqrt(np.sum((x[:, None] - x) ** 2, axis=-1)))
+
+    with np.errstate(all="ignore"):
+        gradient = npgrad.grad(total)(x)
+        hessian = npgrad.hessian(lambda x: total(x.reshape(5, 2)))(x.ravel())
+    d = x[:, None] - x
+    length = np.linalg.norm(d, axis=-1) + np.eye(5)
+    np.testing.assert_allclose(gradient, 2 * np.sum(d / length[..., None], axis=1), rtol=1e-12)
+    unit = d / length[..., None]
+    block = (np.eye(2) - unit[..., :, None] * unit[..., None, :]) / length[..., None, None]
+    block[np.arange(5), np.arange(5)] = 0
+    expected = -2 * block
+    expected[np.arange(5), np.arange(5)] = 2 * block.sum(axis=1)
+    np.testing.assert_allclose(
+        hessian, expected.transpose(0, 2, 1, 3).reshape(10, 10), rtol=1e-10, atol=1e-12
+    )
+
+
+def test_many_distances():
+    x = np.zeros((300, 3))  # past the sizes of small sweeps, and every distance is 0
+    with np.errstate(all="ignore"):
+        gradient = npgrad.grad(lambda x: np.sum(np.sqrt(np.sum((x[:, None] - x) ** 2, axis=-1))))(x)
+    assert np.array_equal(gradient, np.zeros_like(x))
+
+
+def test_what_is_not_even_is_not_said_to_be_0():
+    with np.errstate(all="ignore"):
+        assert np.isnan(npgrad.grad(lambda x: np.cbrt(x**3))(0.0))  # it is 1
+        assert npgrad.grad(np.sqrt)(0.0) == np.inf

@@ -303,6 +303,19 @@ def masked(cotangent: Array, value: Array) -> Array:
     return made[()] if is_scalar(value) else made
 
 
+def ones_of(value: Array) -> Array:
+    """Ones like `value`."""
+    shape, dtype = describe(value)
+    return np.ones(shape, dtype)[()] if is_scalar(value) else np.ones_like(value)
+
+
+def flattened(cotangent: Array, slope: Array, value: Array) -> Array:
+    """`value`, and zero where a slope of zero met an infinite cotangent."""
+    flat = (slope == 0) & np.isinf(cotangent)
+    made = np.where(flat, np.zeros((), describe(value)[1])[()], value)
+    return made[()] if is_scalar(value) else made
+
+
 def asarray(value: Any) -> Array:
     """`value`, a list or a number, as an array; arrays of any library as they are."""
     return value if is_array(value) and not isinstance(value, np.generic) else np.asarray(value)

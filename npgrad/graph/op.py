@@ -119,6 +119,11 @@ def _together(function: Callable[..., Any], place: dict[str, int]) -> Any:
     return lambda g, out, kept: function(g, out, *[kept[i] for i in places])
 
 
+# Even functions, and what is one under conditions. At 0 the slope is 0; met by an infinite
+# cotangent, as of sqrt(x**2), it stays 0: a function of an even function has no other slope there.
+EVEN = frozenset(("np.square", "np.absolute", "np.cos", "np.cosh", "np.power", "np.multiply"))
+
+
 def _harmless(number: Any) -> bool:
     """Whether `number` is a finite Python or NumPy scalar and not zero."""
     return backend.is_scalar(number) and number - number == 0 != number
@@ -225,12 +230,28 @@ class Variant(Op):
         if walk.lazy:
             self._put_off(walk, node, g, kept, turn)
             return
-        for back, parent in zip(self.backs, node.parents, strict=True):
+        for i, (back, parent) in enumerate(zip(self.backs, node.parents, strict=True)):
             if parent is not None and walk.wants(parent):
                 value = back(g, kept, parent)
                 if walk.careful:
                     value = backend.masked(g, value)
+                    if self.name in EVEN and self._is_even(node, i):
+                        slope = back(backend.ones_of(g), kept, parent)
+                        value = backend.flattened(g, slope, value)
                 walk.add(parent, value.conj() if turn else value, g)
+
+    def _is_even(self, node: Node, i: int) -> bool:
+        """Whether a change of the operand's sign leaves the result as it is."""
+        if self.name == "np.multiply":
+            return len(node.parents) == 2 and node.parents[0] is node.parents[1]
+        if self.name != "np.power":
+            return True
+        assert node.kept is not None
+        exponent = node.kept[self.keep.index(1)] if 1 in self.keep else None
+        if self.recorded[i] or exponent is None:
+            return False
+        odd = exponent % 2 != 0
+        return not (odd if type(odd) is bool else odd.any())
 
     def _put_off(self, walk: Any, node: Node, g: Any, kept: tuple[Any, ...], turn: bool) -> None:
         """`spread` on a device: what the rules make is not computed yet.

@@ -196,12 +196,12 @@ def _make_indirect(name: str, ufunc: Any, reflected: bool) -> Method:
         nonlocal rule
         kind = type(other)
         if kind is not GradArray and kind not in PLAIN:
+            if _goes_first(other):
+                return _beside(name, *((other, self) if reflected else (self, other)))
             given, other = other, operand(other)
             if other is NotImplemented:
                 pair = (given, self) if reflected else (self, given)
                 return _asked(ufunc, name, reflected, *pair)
-            if _goes_first(other):
-                return _beside(name, *((other, self) if reflected else (self, other)))
             if not reflected and _left_to(self, other, f"__r{name}__"):
                 return NotImplemented
         if rule is None:

@@ -18,7 +18,8 @@ import numpy as np
 
 CHAPTERS = (
     "numpy_itself", "scipy_", "sklearn_", "statistics", "learning", "astronomy", "filters",
-    "economics", "engineering", "geometry", "signals", "physics", "unseen", "unseen_later",
+    "economics", "engineering", "geometry", "signals", "physics", "unseen",
+    "unseen_later", "unseen_third",
 )  # fmt: skip
 
 

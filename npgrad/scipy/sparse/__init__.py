@@ -60,6 +60,8 @@ def beside(name: str, a: Any, b: Any) -> Any:
 
     The other one is recorded. NotImplemented for what has no meaning of sparse matrices.
     """
+    if type(a) is Sparse or type(b) is Sparse:
+        return NotImplemented  # its own operator answers
     if name == "mul":
         matrix = a if original.issparse(a) else b
         number = np.ndim(b if matrix is a else a) == 0

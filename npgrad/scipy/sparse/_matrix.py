@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import operator
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +16,7 @@ import numpy as np
 import scipy.sparse as original
 
 from ...errors import GradientLost
+from ...graph import doors
 from ...graph.array import GradArray
 from .._declare import array_of, is_recorded, plain, quietly, varies
 from ._arithmetic import Arithmetic
@@ -123,8 +125,10 @@ class Sparse(Arithmetic):
         return Sparse(kind or self._kind, data, self._rows, self._cols, self._shape)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or not hasattr(self._kind, name):
+        if name.startswith("__") or not hasattr(self._kind, name):
             raise AttributeError(f"{self._kind.__name__!r} object has no attribute {name!r}")
+        if name.startswith("_"):  # SciPy's own code asks
+            raise GradientLost(doors.shut(None, f"{name} of a matrix", sys._getframe(1)))
         raise lacks(name)
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
