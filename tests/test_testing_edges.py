@@ -139,3 +139,21 @@ def test_what_drowns_in_rounding_cannot_be_judged(size, slope):
     hidden = npgrad.primitive(lambda x: size + x).defvjp(lambda ans, x: lambda g: slope * g)
     with pytest.raises(AssertionError, match="cannot judge"):
         check_grads(hidden, (np.ones(3),), order=1)
+
+
+def test_a_function_that_writes_into_its_arguments_is_judged_by_copies() -> None:
+    def f(x, factor):
+        x *= factor  # as old code scales in place
+        factor += 1.0
+        return np.sum(x**2)
+
+    x, factor = np.array([1.0, 2.0]), np.array([2.0, 3.0])
+    right = 2 * factor**2 * x
+    for step in range(2):
+        assert_grad(f, lambda x, factor: 2 * factor**2 * x, (x, factor))
+        check_grads(f, (x, factor), order=2)
+        np.testing.assert_allclose(finite_difference_grad(f, (x, factor)), right, rtol=1e-9)
+        with pytest.raises(AssertionError, match="analytic gradient is wrong"):
+            assert_grad(f, lambda x, factor: 2.02 * factor**2 * x, (x, factor))
+        np.testing.assert_array_equal(x, [1.0, 2.0], err_msg=str(step))
+        np.testing.assert_array_equal(factor, [2.0, 3.0], err_msg=str(step))

@@ -18,6 +18,7 @@ from npgrad.testing.differences import (
     Function,
     can_judge,
     contracted,
+    fresh,
     inner,
     random_like,
     repeats,
@@ -118,14 +119,17 @@ def _flat_function(f: Function, args: Sequence[Any]) -> tuple[Function, list[Any
     """`f` as a function of its floating arrays that returns the list of its floating outputs."""
     parts, rebuild = flatten(tuple(args))
     places = [i for i, p in enumerate(parts) if is_single(p) and _inexact(p)]
+    xs = [parts[i] for i in places]
+    rest = [None if i in places else p for i, p in enumerate(parts)]  # `f` may write into xs
 
     def flat(*xs: Any) -> list[Any]:
-        filled = list(parts)
+        filled = list(rest)
         for i, x in zip(places, xs, strict=True):
             filled[i] = x
-        return [p for p in flatten(f(*rebuild(filled)))[0] if is_single(p) and _inexact(p)]
+        outs, _ = flatten(f(*rebuild(fresh(filled))))
+        return [p for p in outs if is_single(p) and _inexact(p)]
 
-    return flat, [parts[i] for i in places]
+    return flat, xs
 
 
 def _inexact(part: Any) -> bool:

@@ -20,6 +20,15 @@ Function = Callable[..., Any]
 LEVELS = 5  # steps h, h/2, ...: the error falls as h**2, h**4, ..., h**10
 
 
+def fresh(args: Sequence[Any]) -> list[Any]:
+    """`args` for a call that may write into them: the arrays are copies."""
+    made = []
+    for arg in args:
+        parts, rebuild = arrays_in(arg)
+        made.append(rebuild([p.copy("K") if isinstance(p, np.ndarray) else p for p in parts]))
+    return made
+
+
 class Estimate(NamedTuple):
     """A derivative by differences, how far off it may be, and how far off rounding alone puts it.
 
@@ -304,7 +313,7 @@ def _difference_of(
         for index, estimate in zip(np.ndindex(x.shape), found, strict=True):
             _warn_if_bad(estimate, k, index)
         columns = [estimate.value for estimate in found]
-        shape = np.shape(columns[0]) if columns else np.shape(np.asarray(f(*args)))
+        shape = np.shape(columns[0]) if columns else np.shape(np.asarray(f(*fresh(args))))
         block = np.array(columns).reshape((*x.shape, *shape))
         block = np.moveaxis(block, range(x.ndim), range(-x.ndim, 0)) if x.ndim else block
         made.append(block[()])
@@ -351,7 +360,8 @@ def _mover(
         y = x.astype(np.result_type(x.dtype, np.asarray(change).dtype))
         y[index] += change
         y = y if np.ndim(parts[j]) else y[()]
-        return np.asarray(f(*args[:k], rebuild([*parts[:j], y, *parts[j + 1 :]]), *args[k + 1 :]))
+        filled = rebuild([*parts[:j], y, *parts[j + 1 :]])
+        return np.asarray(f(*fresh([*args[:k], filled, *args[k + 1 :]])))
 
     return moved, x
 

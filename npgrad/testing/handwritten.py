@@ -19,6 +19,7 @@ from npgrad.testing.differences import (
     contracted,
     differentiated,
     entry,
+    fresh,
     inner,
     random_like,
 )
@@ -86,7 +87,7 @@ def assert_grad(
     # npgrad's first: a function that remembers its last result (astropy's Voigt1D does) would hand
     # out a plain one.
     wanted = _npgrad(f, args, which)
-    given = analytic(*map(_copied, args)) if callable(analytic) else analytic
+    given = analytic(*fresh(args)) if callable(analytic) else analytic
     per_argument = [given] if single else given
     if not isinstance(per_argument, (tuple, list)) and np.ndim(value(given)) == 0:
         per_argument = [given]  # one number, for several arguments
@@ -106,15 +107,9 @@ def as_args(args: Any) -> tuple[Any, ...]:
     return (args,) if is_single(args) else tuple(args)
 
 
-def _copied(arg: Any) -> Any:
-    """`arg` for a gradient that may write into it."""
-    parts, rebuild = arrays_in(arg)
-    return rebuild([part.copy() if isinstance(part, np.ndarray) else part for part in parts])
-
-
 def _npgrad(f: Function, args: Sequence[Any], which: tuple[int, ...]) -> tuple[Any, ...]:
     """npgrad's gradients, or Jacobians where the output is an array."""
-    floats = [_floating(arg) if k in which else arg for k, arg in enumerate(args)]
+    floats = fresh([_floating(arg) if k in which else arg for k, arg in enumerate(args)])
     if any(_complex(part) for k in which for part in arrays_in(floats[k])[0]):
         try:
             return tuple(grad(f, which)(*floats))
@@ -193,7 +188,7 @@ def _asked(
 
     def called(*ys: Any) -> list[Any]:
         ys = tuple(y if np.ndim(y) else np.asarray(y)[()] for y in ys)
-        return [value(f(*args[:k], rebuild(list(ys)), *args[k + 1 :]))]
+        return [value(f(*fresh([*args[:k], rebuild(list(ys)), *args[k + 1 :]])))]
 
     with np.errstate(all="ignore"):
         out = np.asarray(called(*wide)[0])
