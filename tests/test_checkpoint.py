@@ -305,3 +305,14 @@ def test_rounding_of_a_second_run_is_no_difference():
     got = npgrad.grad(npgrad.checkpoint(f))(0.3)
     total = np.sum(terms)
     assert got == pytest.approx(total * np.exp(0.3 * total), rel=1e-10)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16, np.complex128])
+def test_a_change_of_one_entry_between_the_samples_is_seen(dtype):
+    constant = np.ones(1000, dtype)
+    run = npgrad.checkpoint(lambda a: np.real(a * constant))
+    a = npgrad.array(np.zeros(1000, dtype))
+    y = run(a)
+    constant[501] = 9.0
+    with pytest.raises(RuleError):
+        np.sum(y).backward()

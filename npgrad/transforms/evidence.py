@@ -2,7 +2,9 @@
 
 Two runs of a function have the same derivative if they recorded the same operations and those kept
 the same for their rules. The result alone says less: ``x * factor`` is zero at zero, whatever the
-factor. Of an array of floats some entries are taken, because a `checkpoint` must not keep it.
+factor. Of an array of floats some entries and the sum of all squares are taken, because a
+`checkpoint` must not keep it: the entries tell one order and one set of signs from another, the sum
+shows a change of any entry.
 """
 
 from __future__ import annotations
@@ -57,6 +59,9 @@ def _gather(kept: Any, exact: list[Any], floats: list[Any]) -> None:
         if kept.dtype.kind in "fc":
             flat = kept.reshape(-1) if kept.flags.c_contiguous else kept.flat
             floats.append(flat[:: kept.size // SAMPLES or 1])
+            if kept.size > SAMPLES:
+                wide = kept.astype(np.float32) if kept.dtype == backend.HALF else kept
+                floats.append(np.vdot(wide, wide).real.astype(wide.real.dtype).reshape(1))
         elif not kept.dtype.hasobject:
             exact.append((kept.shape, fingerprints.fingerprint(kept)))
     elif kind is float or kind is complex or (kind in backend.GENERIC and kept.dtype.kind in "fc"):
