@@ -122,7 +122,7 @@ class Backward(Cotangents):
             for i in range(stop - 1, begin - 1, -1):
                 node = order[i]
                 key = node.id
-                g = cotangents.pop(key, None)
+                g = cotangents.pop(key, None) if not self.halves else self.take_out(node)
                 if g is None:
                     continue
                 op = node.op

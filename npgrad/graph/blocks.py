@@ -134,7 +134,7 @@ def sweep(walk: Any, nodes: list[Node], g: Any) -> int:
     shape, size = g.shape, g.size
     pending = {nodes[0].id: flat(g, size)}
     for node in nodes:
-        have = walk.cotangents.pop(node.id, None)
+        have = walk.take_out(node)
         if have is not None:
             pending[node.id] = flat(have, size)
         kept = node.kept or ()

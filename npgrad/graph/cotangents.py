@@ -3,6 +3,9 @@
 A cotangent is *owned* when the sweep made its buffer and nobody else refers to it; only owned
 buffers are added into in place. The methods of `Cotangents` are what operations call when they
 spread a cotangent to their parents.
+
+What adds up to the cotangent of a float16 value is added in float32, and cast when the sweep takes
+it (`Cotangents.take_out`): sums of float16 stop at 2048 ones.
 """
 
 from __future__ import annotations
@@ -12,13 +15,14 @@ from typing import Any
 
 from . import backend, ownership
 from .array import GradArray, handle_of
-from .conform import conform
+from .conform import cast, conform
 from .deferred import Deferred, settled
 from .node import Node
 from .op import Op
 from .regions import add_at, is_basic
 from .small import TINY
 
+HALF, SINGLE = backend.HALF, backend.SINGLE
 DEEP = 50  # views of views whose cotangents share one buffer
 
 
@@ -31,6 +35,7 @@ class Cotangents:
     lazy = False  # elementwise rules on a device are put off, see `deferred`
     depth = 0  # of views of views whose regions are looked up
     current_owned = False
+    halves = False  # whether there are cotangents of float16 values that are float32 so far
 
     def __init__(
         self,
@@ -63,7 +68,8 @@ class Cotangents:
         if not fits:
             value = conform(value, node, self.batch)
         key = node.id
-        if value.size < TINY and key not in self.owned and not self.batch:
+        few = value.size < TINY and node.dtype is not HALF
+        if few and key not in self.owned and not self.batch:
             have = self.cotangents.get(key)
             if type(value) is Deferred:  # first: a device array would compute it
                 have, value = value, have
@@ -79,6 +85,11 @@ class Cotangents:
         old = self.cotangents.get(key)
         if old is not None and self.looked:
             self.looked.discard(key)
+        if old is not None and node.dtype is HALF:
+            self.halves = True
+            if old.dtype is HALF:
+                old = cast(settled(old), SINGLE)
+                self.owned.discard(key)
         if old is None:
             self.cotangents[key] = value
             if fresh and not self.record:
@@ -91,6 +102,13 @@ class Cotangents:
             made = self.cotangents[key] = value + old if type(value) is Deferred else old + value
             if not self.record and type(made) is not Deferred:
                 self.owned.add(key)
+
+    def take_out(self, node: Node) -> Any:
+        """The cotangent of `node`, which leaves those in flight; None if nothing arrived."""
+        g = self.cotangents.pop(node.id, None)
+        if self.halves and node.dtype is HALF and g is not None:
+            return cast(settled(g), HALF)
+        return g
 
     def add_region(self, node: Node, index: Any, value: Any) -> None:
         """Add `value` to the region `index` of the cotangent of `node`."""
@@ -136,14 +154,18 @@ class Cotangents:
         key = node.id
         self.looked.discard(key)
         have = self.cotangents.get(key)
-        if have is not None and key in self.owned and not backend.is_scalar(have):
+        dtype = node.dtype
+        if dtype is HALF:
+            dtype, self.halves = SINGLE, True
+        ours = have is not None and key in self.owned and not backend.is_scalar(have)
+        if ours and backend.describe(have)[1] == dtype:
             return have
         made: Any = None
         if have is None and not self.batch and not self.record and node.op.name == "getitem":
             made = self._alias(node)
         if made is None:
             shape = (self.count, *node.shape) if self.batch else node.shape
-            made = backend.zeros(self.like, shape, node.dtype)
+            made = backend.zeros(self.like, shape, dtype)
             if self.record:
                 made = handle_of(made, None)
             if have is not None:
@@ -266,6 +288,8 @@ class _Lane:
         value = conform(value, node)
         parts = self.parts.setdefault(node.id, (node, [None] * self.walk.count))[1]
         have = parts[self.number]
+        if have is not None and node.dtype is HALF:
+            have, self.walk.halves = cast(have, SINGLE), True
         parts[self.number] = value if have is None else have + value
 
 

@@ -26,7 +26,7 @@ from .results import assign
 from .views import link, region, replace, view_of, write
 
 _MODE = modes.MODE.get
-NDARRAY = backend.NDARRAY
+NDARRAY, HALF = backend.NDARRAY, backend.HALF
 ALL = (Ellipsis,)
 
 
@@ -107,7 +107,8 @@ def pull_view(node: Node, g: Any, kept: tuple[Any, ...], walk: Any) -> bool:
         return False
     parent: Any = node.parents[0]
     buffer = walk.cotangents.get(parent.id)
-    if type(buffer) is not NDARRAY or parent.id not in walk.owned or walk.looked:
+    ours = type(buffer) is NDARRAY and parent.id in walk.owned and not walk.looked
+    if not ours or buffer.dtype is HALF:
         buffer = walk.buffer(parent)
     area = buffer[index]
     if type(area) is NDARRAY or not backend.is_scalar(area):

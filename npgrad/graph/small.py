@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..table import rule_parameters, same
+from . import backend
 from .conform import conform
 
 TINY = 4096  # entries below which a fresh buffer costs less than to ask whose the old one is
@@ -24,7 +25,12 @@ def pull(node, g, kept, walk):
 """
 _PUT = """
 have = cotangents.get(key)
-cotangents[key] = value if have is None else have + value
+if have is None:
+    cotangents[key] = value
+elif {parent}.dtype is HALF:
+    walk.accumulate({parent}, value, False)
+else:
+    cotangents[key] = have + value
 """
 
 # An elementwise rule is linear in g, so what it gives has the shape of g, and is not large; where
@@ -52,7 +58,12 @@ if {parent} is not None:
         key = {parent}.id
         if value.size < TINY and not (owned and key in owned):
             have = cotangents.get(key)
-            cotangents[key] = value if have is None else have + value
+            if have is None:
+                cotangents[key] = value
+            elif {parent}.dtype is HALF:
+                walk.accumulate({parent}, value, False)
+            else:
+                cotangents[key] = have + value
         else:
             walk.place({parent}, value, g, node.op, kept)
 """
@@ -75,7 +86,7 @@ def called(rule: Any, places: dict[str, int], word: str, g: str, kept: str, pare
 
 def _made(text: str, rules: Sequence[Any], **names: Any) -> Pull:
     space = {f"rule{i}": rule for i, rule in enumerate(rules)}
-    space.update(names, conform=conform, TINY=TINY)
+    space.update(names, conform=conform, TINY=TINY, HALF=backend.HALF)
     exec(compile(text, __file__, "exec"), space)
     return space["pull"]  # type: ignore[no-any-return]
 
@@ -92,7 +103,7 @@ def elementwise_pull(rules: Sequence[Any], places: dict[str, int]) -> Pull:
             _ELEMENTWISE.format(
                 parent=parent, rule=called(rule, places, f"rule{i}", "g", "kept", f"p{i}")
             )
-            + _PUT
+            + _PUT.format(parent=parent)
         )
     return _made(text + "    return True\n", rules)
 

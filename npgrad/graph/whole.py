@@ -318,7 +318,7 @@ class _Writer:
 def written(root: Node, leaves: Sequence[Node], floor: int) -> Sweep | None:
     """The sweep of recordings like that of `root`; None where it is not one to be written out."""
     order, older = collect([root], floor)
-    if older or len(order) > MOST or type(root.op) is Leaf:
+    if older or len(order) > MOST or type(root.op) is Leaf or root.dtype is backend.HALF:
         return None
     try:
         return _Writer(order, leaves).sweep()
