@@ -45,6 +45,10 @@ class Interpreted(Evaluator):
         super().__init__(Library(), again=again)
         self.lengths: list[int] = []
 
+    def sweeps(self) -> Any:
+        """Nobody: there are no streams."""
+        return None
+
     def evaluate(self, order: Any, outputs: Any) -> bool:
         """Also count the operations."""
         self.lengths.append(len(order))
