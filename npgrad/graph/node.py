@@ -51,7 +51,8 @@ class Node:
 class Leaf:
     """The pseudo-operation of a leaf: it has no rule, and remembers whose leaf it is."""
 
-    __slots__ = ("given", "handle", "held", "open", "own", "public")
+    # `denied`, set on use: comparisons with kept arrays that were answered no; see `stale`
+    __slots__ = ("denied", "given", "handle", "held", "open", "own", "public")
     name = "leaf"
     quick = pull = None
     masks = by_entry = False

@@ -238,8 +238,8 @@ def _make_compare(python: Callable[[Any, Any], Any]) -> Method:
         kind = type(other)
         if (kind is backend.NDARRAY or kind is GradArray) and backend.describe(value)[0] != ():
             equal = result if python is operator.eq else ~result
-            if equal.size > 1 and equal.all():
-                found_equal(self, other, "x == y")
+            if equal.size > 1 and equal.all() and found_equal(self, other, "x == y"):
+                result = ~result
         elif kind in PLAIN and type(result) is backend.BOOL and bool(result) is said:
             entry_equal(self, other)
         return result

@@ -367,8 +367,8 @@ def call(rule: table.Rule, args: tuple[Any, ...], kwargs: dict[str, Any], frame:
     result = rule.fun(*plain, **{k: strip(v, nodes) for k, v in kwargs.items()})
     if rule.verdict is not None and says(result, rule.verdict):
         pair = [v for v in (*args, *kwargs.values()) if hasattr(v, "dtype")]
-        if len(pair) == 2:
-            found_equal(pair[0], pair[1], rule.name)
+        if len(pair) == 2 and found_equal(pair[0], pair[1], rule.name):
+            result = not result if result is rule.verdict else ~result
     elif type(result) is backend.BOOL and bool(result) is rule.verdict and len(args) == 2:
         entry_equal(*args)
     if kind == "flat":

@@ -2,8 +2,10 @@
 
 A program that keeps its last input and result, and hands the result out again while the input is
 the same, computes nothing the second time: the result is a constant. Two things can be seen of it.
-The question whether the inputs are equal, answered yes (`found_equal`). And, however it was asked,
-a value that an earlier recording left behind at the same arguments (`refuse_kept`).
+The question whether the inputs are equal: a function that a transform called is told no, once, so
+that it computes anew, and is called once more with plain arguments, to see whether the answer made
+a difference (`found_equal`, `refuse_denied`). And, however it was asked, a value that an earlier
+recording left behind at the same arguments (`refuse_kept`).
 """
 
 from __future__ import annotations
@@ -11,9 +13,11 @@ from __future__ import annotations
 import inspect
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Any
+
+import numpy as np
 
 from ..errors import GradientLost
 from . import backend, fingerprints
@@ -39,16 +43,58 @@ def says(result: Any, verdict: bool) -> bool:
     return result.size > 1 and bool((result if verdict else ~result).all())
 
 
-def found_equal(x: Any, other: Any, name: str) -> None:
-    """Refuse that `name` found all of `x` and `other` equal, if that is how a cache is asked."""
+DENIED = [0]  # how often a function was told that its input is not the one of its last call
+OFTEN = 64  # in one recording: a loop that waits for the answer yes would not end
+
+
+def found_equal(x: Any, other: Any, name: str) -> bool:
+    """Whether to deny that all of `x` and `other` are equal, since that is how a cache is asked.
+
+    GradientLost if the same was denied before: it is no cache then, which keeps the new input.
+    """
     for live, kept in ((x, other), (other, x)):
         if type(live) is GradArray and _outside(kept):
             value, node = current(live)
-            if node is None or not _same(value, kept) or not _passed(node) or _argument(kept):
+            if node is None or not _same(value, kept) or _argument(kept):
+                continue
+            leaf = _passed(node)
+            if leaf is None:
                 continue
             if _asked_by_a_rule():
-                return
-            raise GradientLost(_FOUND.format(name, recorded_at(node)))
+                return False
+            message = _FOUND.format(name, recorded_at(node))
+            denied = getattr(leaf.op, "denied", None)
+            if denied is None:
+                denied = leaf.op.denied = []
+            if len(denied) > OFTEN or any(one is kept for one, _ in denied):
+                raise GradientLost(message)
+            denied.append((kept, message))
+            DENIED[0] += 1
+            return True
+    return False
+
+
+def refuse_denied(
+    leaves: Sequence[Node], out: Any, again: Callable[[], Any], parts: Callable[[Any], list[Any]]
+) -> None:
+    """Refuse a recording whose function was told no, if the answer yes gives another result.
+
+    `again` calls the function with plain arguments, `parts` are the plain numbers of its result.
+    """
+    said = [message for leaf in leaves for _, message in getattr(leaf.op, "denied", None) or ()]
+    if not said:
+        return
+    try:
+        one, other = parts(out), parts(again())
+        same = len(one) == len(other) and all(map(_alike, one, other))
+    except Exception as error:
+        raise GradientLost(said[0]) from error
+    if not same:
+        raise GradientLost(said[0])
+
+
+def _alike(one: Any, other: Any) -> bool:
+    return bool(np.allclose(one, other, rtol=1e-9, atol=1e-300, equal_nan=True))
 
 
 _equal_entries: dict[
@@ -144,8 +190,8 @@ def _equal(held: Any, other: Any) -> bool:
     return type(held) is type(other) and bool(held == other)
 
 
-def _passed(node: Node) -> bool:
-    """Whether `node` depends on what a transform passed to the function that runs now.
+def _passed(node: Node) -> Node | None:
+    """The leaf, on which `node` depends, that a transform passed to the function that runs now.
 
     A leaf recorded by hand may be compared with the array that it was made of.
     """
@@ -153,12 +199,12 @@ def _passed(node: Node) -> bool:
     while stack:
         node = stack.pop()
         if type(node.op) is Leaf and node.op.open:
-            return True
+            return node
         for parent in node.parents:
             if parent is not None and parent not in seen:
                 seen.add(parent)
                 stack.append(parent)
-    return False
+    return None
 
 
 # Where a comparison passes through on its way from whoever asks.

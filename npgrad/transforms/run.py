@@ -16,8 +16,8 @@ from ..graph.doors import REFUSED, caught_since
 from ..graph.modes import MODE, change
 from ..graph.node import Node, next_id, outside
 from ..graph.order import collect, depending
-from ..graph.stale import refuse_kept
-from .trees import Argument, device_of
+from ..graph.stale import DENIED, refuse_denied, refuse_kept
+from .trees import Argument, device_of, flatten, is_single
 from .values import settled, value
 
 Function = Callable[..., Any]
@@ -98,7 +98,7 @@ class Run:
             self.arguments.append(argument)
         token = change(recording=True) if quiet else None
         printed = getattr(sys, "last_value", None)
-        refused = REFUSED[0]
+        refused, denied = REFUSED[0], DENIED[0]
         try:
             self.there = there = device_of(self.arguments)  # an array of a device; None on the host
             if there is None:
@@ -120,10 +120,19 @@ class Run:
             for node in argument.nodes:
                 node.op.open = False
             argument.check(f, filled, named)
+        if DENIED[0] != denied:
+            self._ask_plainly(f, args, kwargs)
         self.aux = None
         if has_aux:
             self.out, aux = _pair(self.out)
             self.aux = settled(aux)  # now: a sweep frees what it depends on
+
+    def _ask_plainly(self, f: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Call `f` with plain copies of its arguments, where a comparison was answered no."""
+        leaves = [node for argument in self.arguments for node in argument.nodes]
+        copies = [a.copy() if type(a) is backend.NDARRAY else value(a) for a in args]
+        named = {k: a.copy() if type(a) is backend.NDARRAY else value(a) for k, a in kwargs.items()}
+        refuse_denied(leaves, self.out, lambda: f(*copies, **named), _numbers_in)
 
     def gradients(
         self, seeds: list[tuple[Node, Any]], retain: bool, record: bool = False, batch: int = 0
@@ -163,6 +172,11 @@ class Run:
             leaves = [node for argument in self.arguments for node in argument.nodes]
             refuse_kept(order, self.floor, leaves)
         return outside(order, older)
+
+
+def _numbers_in(out: Any) -> list[Any]:
+    parts = [out] if is_single(out) else flatten(out)[0]
+    return [value(part) for part in parts if type(part) is GradArray or is_single(part)]
 
 
 def _pair(out: Any) -> tuple[Any, Any]:

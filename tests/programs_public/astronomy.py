@@ -26,11 +26,7 @@ def lorentz_line() -> Case:
     return model_1d("Lorentz1D", np.array([1.2, 1.5, 0.7]))
 
 
-@program(
-    "astropy",
-    "modeling: Voigt1D, which remembers its last input",
-    refuses="keeps the result of its last call, which was a plain one: clear it first",
-)
+@program("astropy", "modeling: Voigt1D, which remembers its last input")
 def voigt_line() -> Case:
     return model_1d("Voigt1D", np.array([1.5, 1.2, 0.7, 0.4]))
 
