@@ -17,7 +17,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import backend, blocks, certain, gathered, modes, ownership
-from .conform import conform
+from .conform import cast, conform
 from .cotangents import Cotangents, owns, plain_of
 from .deferred import Deferred, evaluator, lazily, settle, settled
 from .listeners import check_cotangent
@@ -342,6 +342,8 @@ class Backward(Cotangents):
                 self.array = None
                 self.leaves[node.id] = (node, g)
                 return
+        if g.dtype is not node.dtype:  # a sum is in the machine's order of bytes
+            self.array = g = cast(g, node.dtype)
         if node.parents:  # it stands for a value of an outer differentiation
             parent = node.parents[0]
             if parent is not None and self.wants(parent):

@@ -52,7 +52,8 @@ def normalise(index: Any) -> Any:
     if kind is GradArray:
         raise IndexError(
             "npgrad: a recorded float array is no index; arrays used as indices must be of integer "
-            "or boolean type"
+            "or boolean type. int(x) makes an integer of a recorded number, which is what one "
+            "beside arrays in a differentiated argument is."
         )
     if kind is bool:
         return backend.asarray(index)  # a mask, as in NumPy

@@ -167,7 +167,8 @@ def differentiable(value: Any, name: str) -> Any:
         )
     raise NotDifferentiable(
         f"npgrad: {name} is {kind.__module__}.{kind.__qualname__}, which has no gradient; arrays, "
-        "numbers and containers of them have."
+        "numbers and containers of them have. Pass settings in another argument, which argnums "
+        "leaves out."
     )
 
 

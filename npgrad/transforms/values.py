@@ -105,10 +105,10 @@ def stop_gradient(x: Any) -> Any:
     """
     if type(x) is GradArray:
         return GradArray(backend.snapshot_any(current(x)[0]), None)
-    if is_single(x) or x is None:
+    if is_single(x) or isinstance(x, (str, bytes)) or x is None:
         return x
     parts, rebuild = flatten(x)
-    return rebuild([stop_gradient(p) for p in parts])
+    return rebuild([stop_gradient(p) if type(p) is GradArray else p for p in parts])
 
 
 def settled(x: Any) -> Any:

@@ -165,6 +165,10 @@ _OF_COMPILED = (
     "lost its gradient. Give the function that was called a rule, "
     "npgrad.register_vjp(function, ...); or npgrad.value(x) to cut the gradient on purpose."
 )
+_OF_INTEGERS = (
+    "npgrad: int(x) makes an integer of a recorded number. One that stands beside arrays in a "
+    "differentiated argument counts as a float: keep it in another argument, or out of argnums."
+)
 _OF_DRAWS = (
     "npgrad: np.random fills plain arrays alone, and np.empty makes one that records here: "
     "out[...] = rng.standard_normal(n) in place of out=."
@@ -181,7 +185,7 @@ def _explain(error: Exception) -> None:
     if getattr(error, "__notes__", None):
         return
     if "GradArray" in text:
-        error.add_note(_OF_COMPILED)
+        error.add_note(_OF_INTEGERS if "interpreted as an integer" in text else _OF_COMPILED)
     elif "must be contiguous, writable, aligned" in text:
         error.add_note(_OF_DRAWS)
     elif "JSON serializable" in text or isinstance(error, struct.error):
