@@ -165,6 +165,10 @@ def spaced(array: Array) -> Array:
     if not array.size:
         return array.copy("K")
     shape, old, item = array.shape, array.strides, array.itemsize
+    if array.ndim == 1 and old[0] > item:  # a column of a matrix, the everyday case
+        made = np.empty(2 * shape[0], array.dtype)[::2]
+        made[...] = array
+        return made
     axes = sorted((a for a in range(array.ndim) if shape[a] > 1), key=lambda a: abs(old[a]))
     step = item if axes and abs(old[axes[0]]) == item else 2 * item
     strides, first = [item] * array.ndim, 0
