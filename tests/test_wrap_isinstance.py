@@ -33,7 +33,20 @@ QUESTIONS = {
     "Hashable number": lambda x: isinstance(x[0], Hashable),
     "Sequence": lambda x: isinstance(x, collections.abc.Sequence),
     "flatiter": lambda x: isinstance(x.flat, np.flatiter),
+    "__array_interface__": lambda x: hasattr(x, "__array_interface__"),
+    "data": lambda x: hasattr(x, "data"),
+    "ctypes": lambda x: hasattr(x, "ctypes"),
+    "ctypes of a number": lambda x: hasattr(x[0], "ctypes"),
+    "hex": lambda x: hasattr(x[0], "hex"),
+    "hex of an array": lambda x: hasattr(x, "hex"),
+    "__index__": lambda x: hasattr(x, "__index__"),
+    "__index__ of a number": lambda x: hasattr(x[0], "__index__"),
+    "many names": lambda x: all(hasattr(x, name) for name in NAMES),
+    "backward": lambda x: hasattr(x, "backward"),
+    "getattr": lambda x: getattr(x, "shape", None) is not None,
+    "getattr of another": lambda x: getattr(x, "backwards", None) is not None,
 }
+NAMES = ("data", "ctypes", "__dlpack__", "__array_struct__", "shape")
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
@@ -46,6 +59,17 @@ def test_the_branch_is_numpys(name) -> None:
     wanted = 2.0 if ask(X) else 7.0
     for _ in range(3):  # from the second call on, only what the code needs is replaced
         assert npgrad.grad(f)(X).tolist() == [wanted, 0.0]
+
+
+def by_default(x):
+    return (2.0 if getattr(x, "data", None) is not None else 7.0) * x[0]
+
+
+def test_a_default_is_not_for_what_a_recorded_array_withholds() -> None:
+    for _ in range(3):
+        with pytest.raises(npgrad.errors.GradientLost, match=r"npgrad.value\(x\).data"):
+            npgrad.grad(by_default)(X)
+    assert by_default(X) == 0.8
 
 
 def test_unions_mean_what_they_meant_afterwards() -> None:

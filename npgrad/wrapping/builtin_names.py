@@ -1,4 +1,4 @@
-"""What `float`, `complex`, `type` and NumPy's `float64` and its kin stand for in wrapped code.
+"""What stands for `float`, `complex`, `type`, `hasattr`, and NumPy's types in wrapped code.
 
 ``float(x)`` of a recorded number is `x`: C's number is never needed to go on computing. The name is
 also a dtype and a class, so that what stands for it is a class that answers like the builtin
@@ -21,8 +21,10 @@ from typing import Any
 
 import numpy as np
 
+from npgrad.errors import GradientLost
 from npgrad.graph import backend, doors
 from npgrad.graph.array import GradArray, storage, unwrap
+from npgrad.graph.handles import missing
 from npgrad.graph.modes import WRAPPED
 from npgrad.wrapping.lists import constant, vector
 from npgrad.wrapping.subclasses import holds_elements, new, original_type, unbound
@@ -158,13 +160,25 @@ for _name, _function in unbound().items():
 
 
 def _hasattr(obj: Any, name: str, /) -> bool:
-    """``hasattr``, by which programs ask whether a recorded number is an array."""
-    if type(obj) is GradArray and name in _OF_ARRAYS and WRAPPED.get():
+    """``hasattr``, by which programs ask what a recorded array or number is."""
+    if type(obj) is GradArray and WRAPPED.get():
         return hasattr(storage(obj), name)
     return hasattr(obj, name)
 
 
-_OF_ARRAYS = ("__iter__", "__len__", "__contains__")
+def _getattr(obj: Any, name: str, /, *default: Any) -> Any:
+    """``getattr``: the default is not for what an array has and a recorded one has not."""
+    asked = default and type(obj) is GradArray and WRAPPED.get()
+    if asked and not hasattr(obj, name) and hasattr(storage(obj), name):
+        raise GradientLost(f"npgrad: {missing(obj, name).removeprefix('npgrad: ')}")
+    return getattr(obj, name, *default)
+
+
+@functools.cache
+def _withheld() -> frozenset[str]:
+    """The attributes of an array or a number that a recorded one has not."""
+    found = frozenset((*dir(np.ndarray), *dir(np.float64))) - frozenset(dir(GradArray))
+    return found | {"data", "ctypes"}  # which it has while it is a constant
 
 
 class ForClass:
@@ -225,7 +239,7 @@ for _class in (*SHADOWS.values(), *NUMPY_TYPES.values()):
     _class.__name__ = _class.__qualname__ = _class.original.__name__
     _class.__module__ = _class.original.__module__
     _RECORDING.add(id(_class))
-SHADOWS["hasattr"] = _hasattr
+SHADOWS.update(hasattr=_hasattr, getattr=_getattr)
 
 
 def nested(code: types.CodeType) -> Iterator[types.CodeType]:
@@ -292,9 +306,9 @@ def shadows_for(codes: Iterable[types.CodeType]) -> dict[str, Any]:
         for code in nested(outer):
             if "GradArray" in code.co_names:  # it knows what it meets
                 asked.add("type")
-            if "hasattr" in code.co_names and set(_OF_ARRAYS).isdisjoint(code.co_consts):
-                continue
             names = SHADOWS.keys() & set(code.co_names)
+            if "getattr" in names and _withheld().isdisjoint(code.co_consts):
+                names.discard("getattr")
             if not names:
                 continue
             used |= names

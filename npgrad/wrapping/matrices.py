@@ -14,6 +14,7 @@ from typing import Any
 
 from npgrad.graph.array import GradArray, recorded
 from npgrad.wrapping.patch import Patch
+from npgrad.wrapping.places import written_in
 from npgrad.wrapping.swaps import MISSING, Attributes
 
 _METHODS = """
@@ -87,6 +88,4 @@ def names_matrices(patch: Patch) -> bool:
 
 def _of_matrices(value: Any) -> bool:
     kind = value if isinstance(value, type) else type(value)
-    return hasattr(kind, "tocsr") or str(getattr(value, "__module__", "")).startswith(
-        "scipy.sparse"
-    )
+    return hasattr(kind, "tocsr") or str(written_in(value)).startswith("scipy.sparse")
