@@ -1,8 +1,12 @@
 """Caches of ``functools``, and what the given function holds itself: no gradient is lost."""
 
+import enum
 import functools
+import gc
 import math
+import operator
 import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -181,3 +185,120 @@ def test_a_closure_bound_anew():
     use(math.exp)
     np.testing.assert_allclose(gradient(X)[0], math.exp(1.5))
     assert f(X) == math.exp(1.5)
+
+
+# ------------------------------------------------------------ tables and objects that hold makers
+class Backend:
+    """An object of makers, as an attribute, in a table of its own, in a table of its class."""
+
+    shared = {"zeros": np.zeros}
+
+    def __init__(self):
+        self.make, self.library, self.convert = np.zeros, np, float
+        self.table = {"zeros": np.zeros}
+        self.inner = {"deep": {"zeros": np.zeros}}
+
+    def by_attribute(self, x):
+        return filled(self.make(3), x)
+
+    def by_library(self, x):
+        return filled(self.library.zeros(3), x)
+
+    def by_table(self, x):
+        return filled(self.table["zeros"](3), x)
+
+    def by_inner_table(self, x):
+        return filled(self.inner["deep"]["zeros"](3), x)
+
+    def by_class(self, x):
+        return filled(self.shared["zeros"](3), x)
+
+    def by_converter(self, x):
+        return self.convert(x[0]) ** 2 + x[1] ** 2 + x[2] ** 2
+
+
+class Slotted:
+    __slots__ = ("make", "unset")
+
+    def __init__(self):
+        self.make = np.zeros
+
+    def by_slot(self, x):
+        return filled(self.make(3), x)
+
+
+class Choice(enum.Enum):
+    ZEROS = functools.partial(np.zeros)
+
+
+def filled(made, x):
+    made[:] = x
+    return (made * made).sum()
+
+
+def by_default(x, makers={"zeros": np.zeros}, *, named={"zeros": np.zeros}):  # noqa: B006
+    return filled(makers["zeros"](3), x) * filled(named["zeros"](3), x)
+
+
+BACKEND, SLOTTED = Backend(), Slotted()
+METHODS = ["by_attribute", "by_library", "by_table", "by_inner_table", "by_class", "by_converter"]
+V = np.array([0.5, 1.5, 2.5])
+
+
+def held_plainly():
+    """What everything holds, to be the same afterwards."""
+    one = BACKEND
+    return [
+        one.make, one.library, one.convert, one.table["zeros"], one.inner["deep"]["zeros"],
+        Backend.shared["zeros"], SLOTTED.make, Choice.ZEROS.value,
+        by_default.__defaults__[0]["zeros"],
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("way", ["global", "method", "closure", "argument", "local method"])
+def test_what_an_object_holds(name, way):
+    before = held_plainly()
+    local = Backend()
+    kept = vars(local) | {"table": dict(local.table)}
+    calls = {
+        "global": lambda x: getattr(BACKEND, name)(x),
+        "method": getattr(BACKEND, name),
+        "closure": lambda x: getattr(local, name)(x),
+        "local method": getattr(local, name),
+    }
+    for _ in range(3):
+        if way == "argument":
+            made = npgrad.grad(lambda x, held: getattr(held, name)(x))(V, local)
+        else:
+            made = npgrad.grad(calls[way])(V)
+        np.testing.assert_allclose(made, 2 * V)
+    assert all(map(operator.is_, held_plainly(), before))
+    # by `operator`: of types that code asks for by `is`, a module keeps its own
+    assert vars(local) == kept
+    assert operator.is_(local.make, np.zeros) and operator.is_(local.convert, float)
+
+
+def test_slots_members_and_defaults():
+    before = held_plainly()
+    for _ in range(3):
+        np.testing.assert_allclose(npgrad.grad(SLOTTED.by_slot)(V), 2 * V)
+        np.testing.assert_allclose(npgrad.grad(lambda x: SLOTTED.by_slot(x))(V), 2 * V)
+        np.testing.assert_allclose(npgrad.grad(Slotted().by_slot)(V), 2 * V)
+        np.testing.assert_allclose(
+            npgrad.grad(lambda x: filled(Choice.ZEROS.value(3), x))(V), 2 * V
+        )
+        np.testing.assert_allclose(npgrad.grad(by_default)(V), 4 * V * (V @ V))
+        np.testing.assert_allclose(npgrad.grad(lambda x: by_default(x))(V), 4 * V * (V @ V))
+    assert all(map(operator.is_, held_plainly(), before))
+
+
+def test_an_object_of_a_call_is_not_kept():
+    local = Backend()
+    derivative = npgrad.grad(lambda x, held: held.by_table(x))
+    for _ in range(3):
+        derivative(V, local)
+    gone = weakref.ref(local)
+    del local
+    gc.collect()
+    assert gone() is None

@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 
 from npgrad.graph.array import GradArray
-from npgrad.wrapping.builtin_names import SHADOWS, asks_identity
-from npgrad.wrapping.holders import dictionaries_of
+from npgrad.wrapping.builtin_names import SHADOWS, asks_identity, names_asked
+from npgrad.wrapping.holders import held_by, slots_of
+from npgrad.wrapping.needs import PLAIN
 from npgrad.wrapping.patch import LOCK, Patch, look_at, patch_of
 from npgrad.wrapping.places import content, functions_of, is_own, places_in
-from npgrad.wrapping.plan import code_of
+from npgrad.wrapping.plan import Plan, code_of
 from npgrad.wrapping.stand_ins import REGISTERED, meet_scipy, replacement
 
 TAKEN = (types.BuiltinFunctionType, types.ModuleType, types.FunctionType, functools.partial)
@@ -38,20 +39,27 @@ def _meet_scipy() -> None:
 
 
 class Own(Patch):
-    """Places in the functions behind a function: its own, and those in its closure."""
+    """Places in the functions behind a function: its own, and those in its closure.
 
-    def __init__(self, f: Any) -> None:
+    With the tables that these hold, and what stands in objects of the program's own that they
+    hold, that the function is a method of, or that it is called with.
+    """
+
+    def __init__(self, f: Any, plan: Plan) -> None:
         super().__init__({}, [])
-        _meet_scipy()
-        module = getattr(f, "__module__", None)
-        self.functions = [each for each in functions_of(f, module) if not is_own(each)]
-        self.held: list[Any] = []
+        self.plan = plan
+        self.owner = (f.__self__,) if type(f) is types.MethodType else ()
+        function = code_of(f)
+        module = getattr(function, "__module__", None)
+        self.functions = [each for each in functions_of(function, module) if not is_own(each)]
+        codes = [each.__code__ for each in self.functions if asks_identity(each.__code__)]
+        self.names = names_asked(codes)
+        self.held: list[Any] = []  # nothing was looked at yet
         self.tables: list[Patch] = []
-        self._find(self._now())
 
     def _now(self) -> list[Any]:
         """What the functions hold: a closure's variable may be bound anew between two calls."""
-        found: list[Any] = []
+        found: list[Any] = [*self.owner]
         for function in self.functions:
             found += map(content, function.__closure__ or ())
             found += function.__defaults__ or ()
@@ -59,19 +67,29 @@ class Own(Patch):
         return found
 
     def _find(self, held: list[Any]) -> None:
+        _meet_scipy()
         self.held = held
         self.places = [place for function in self.functions for place in places_in(function)]
-        space = {str(i): v for i, v in enumerate(held) if type(v) is dict}
-        asked = any(asks_identity(function.__code__) for function in self.functions)
-        self.tables = []
-        for label, table in dictionaries_of(space):
-            self.tables.append(patch_of(table))
-            self.tables[-1].asked_by(frozenset(space) if asked else frozenset(), label)
-        look_at(self.tables)
+        for value in held:
+            if _may_hold(type(value)) and self.plan.covers(type(value).__module__):
+                self.places += slots_of(value, type(value).__module__)
+        self.tables = self._tables(held)
 
-    def enter(self, opened: list[Patch]) -> None:
+    def _tables(self, held: Iterable[Any]) -> list[Patch]:
+        """The dictionaries behind what is held; where code asks for identity, their types stay."""
+        asked = self.names | {"?"} if self.names else self.names  # a variable goes by any name
+        found = []
+        covers = self.plan.covers
+        for label, table in held_by([("?", value) for value in held], covers, covers):
+            found.append(patch_of(table))
+            found[-1].asked_by(asked, label)
+        look_at(found)
+        return found
+
+    def enter(self, opened: list[Patch], args: Iterable[Any]) -> None:
         """Put everything in place for one more call."""
-        if not self.functions:
+        objects = [value for value in args if _may_hold(type(value))]
+        if not (self.functions or self.owner or objects):
             return
         with LOCK:
             if not self.users:
@@ -84,17 +102,13 @@ class Own(Patch):
                 self.open(opened)
             for table in self.tables:
                 table.open(opened)
+            for table in self._tables(objects) if objects else ():
+                table.open(opened)
 
 
-def own(f: Any) -> Own | None:
-    """What `f` holds; None if nothing can be replaced in it."""
-    function = code_of(f)
-    if type(function) is types.FunctionType and not (
-        function.__closure__ or function.__defaults__ or function.__kwdefaults__
-    ):
-        return None
-    made = Own(function)
-    return made if made.held else None
+def _may_hold(kind: type) -> bool:
+    """Whether instances of a class that was written in Python may hold functions."""
+    return kind not in PLAIN and bool(kind.__flags__ & 1 << 9)  # Py_TPFLAGS_HEAPTYPE
 
 
 def standing(value: Any) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -18,8 +18,10 @@ from npgrad.wrapping.builtin_names import SHADOWS
 from npgrad.wrapping.stand_ins import replacement
 
 MOST = 1000  # entries looked at: larger dictionaries hold data
+ALL = 2000  # objects looked at for one namespace
+DEEP = 3  # a namespace's class, its table of instances, what stands in one
 _CALLED = types.FunctionType, types.BuiltinFunctionType, np.ufunc
-_NO_HOLDERS = (types.ModuleType, types.FunctionType, type)
+_PLACED = types.MemberDescriptorType
 
 
 # ``limit = float`` of an object or a table, as a converter; in a module it hides the builtin.
@@ -31,29 +33,98 @@ def _top(name: Any) -> str:
 
 
 def dictionaries_of(space: dict[str, Any]) -> Iterator[tuple[str | None, dict[Any, Any]]]:
-    """The dictionaries of `space` that hold something to replace, by their names there.
-
-    With those of its own instances, which have none.
-    """
-    own = _top(space.get("__name__"))
+    """The dictionaries behind a module's names that hold something to replace: see `held_by`."""
+    module = space.get("__name__")
+    own = _top(module)
     if own == "npgrad":
         return  # a copy of one of its modules, as doctest makes: what it holds, npgrad itself uses
-    typed = own == "__main__"
-    for label, value in list(space.items()):
-        if type(value) is dict:
-            held: Any = value
-        elif issubclass(type(value), _NO_HOLDERS) or _top(type(value).__module__) != own:
+    names = list(space.items())
+    for label, held in held_by(names, lambda m: _top(m) == own, lambda m: m == module, own):
+        if held is not space:
+            yield label, held
+
+
+def held_by(
+    named: Iterable[tuple[str, Any]],
+    owns: Callable[[str], bool],
+    here: Callable[[str], bool],
+    own: str = "",
+) -> Iterator[tuple[str | None, dict[Any, Any]]]:
+    """The dictionaries behind `named` that hold something to replace, by their names.
+
+    With those of instances of classes that are the program's own (`owns` their module), which
+    have none, and with what instances, tables, classes and default arguments hold (those written
+    `here`). In a script (`own`) also those in which a function may be put.
+    """
+    waiting: list[tuple[str | None, Any, int]] = [(label, value, 0) for label, value in named]
+    seen: dict[int, Any] = {}  # the objects themselves, so that no other takes its address
+    while waiting and len(seen) < ALL:
+        label, value, deep = waiting.pop()
+        kind = type(value)
+        inside: list[tuple[Any, Any]]
+        if kind in _DATA or id(value) in seen:
             continue
+        if kind is types.FunctionType:
+            if not (value.__defaults__ or value.__kwdefaults__) or not here(str(value.__module__)):
+                continue
+            inside = [*zip(_last_parameters(value), value.__defaults__ or (), strict=False)]
+            inside += (value.__kwdefaults__ or {}).items()
+        elif issubclass(kind, type):
+            if not here(str(type.__getattribute__(value, "__module__"))):
+                continue
+            inside = [*vars(value).items()]
         else:
-            held = _dictionary(value)
-        if type(held) is not dict or held is space or len(held) > MOST:
-            continue
-        parts = list(held.values())
-        if any(id(part) in NUMBERS or replacement(part) is not None for part in parts):
-            yield label if held is value else None, held
-        elif typed and (not parts or any(isinstance(part, _CALLED) for part in parts)):
-            # a registry, in which an entry may be put or exchanged
-            yield label if held is value else None, held
+            held = value
+            if kind is not dict:
+                if not owns(str(kind.__module__)):
+                    continue
+                held, label = _dictionary(value), None
+            if type(held) is not dict or len(held) > MOST:
+                continue
+            inside = [*held.items()]
+            parts = [part for _, part in inside]
+            if any(id(part) in NUMBERS or replacement(part) is not None for part in parts):
+                yield label, held
+            elif own == "__main__" and deep == 0 and (not parts or _any_called(parts)):
+                yield label, held  # a registry, in which an entry may be put or exchanged
+        seen[id(value)] = value
+        if deep < DEEP:
+            for name, part in inside:
+                if type(part) not in _DATA:
+                    waiting.append((name if isinstance(name, str) else label, part, deep + 1))
+
+
+def _any_called(parts: list[Any]) -> bool:
+    return any(isinstance(part, _CALLED) for part in parts)
+
+
+_DATA = frozenset((
+    int, float, complex, bool, str, bytes, list, tuple, set, frozenset, type(None), np.ndarray,
+    property, staticmethod, classmethod, types.ModuleType, types.BuiltinFunctionType, np.ufunc,
+    types.GetSetDescriptorType, types.MemberDescriptorType, types.WrapperDescriptorType,
+))  # fmt: skip
+
+
+def _last_parameters(function: types.FunctionType) -> tuple[str, ...]:
+    count = function.__code__.co_argcount
+    return function.__code__.co_varnames[count - len(function.__defaults__ or ()) : count]
+
+
+def slots_of(value: Any, module: Any) -> Iterator[tuple[Any, Any, Any]]:
+    """What stands in the slots of an instance of a module's own class, to replace: as places."""
+    kind = type(value)
+    if kind in _DATA or kind.__module__ != module:
+        return
+    for base in kind.__mro__:
+        for slot in list(vars(base).values()):
+            if isinstance(slot, _PLACED):
+                try:
+                    held = slot.__get__(value)
+                except AttributeError:
+                    continue
+                new = NUMBERS.get(id(held)) or replacement(held)
+                if new is not None:
+                    yield functools.partial(slot.__set__, value), held, new
 
 
 def _dictionary(instance: Any) -> Any:

@@ -18,7 +18,7 @@ import numpy as np
 from npgrad.wrapping.builtin_names import names_asked, nested, shadows_for, types_asked_for
 from npgrad.wrapping.compiling import Originals, ufunc_places
 from npgrad.wrapping.generated import Generated, generated_in, is_module
-from npgrad.wrapping.holders import NUMBERS, attributes_of
+from npgrad.wrapping.holders import NUMBERS, attributes_of, slots_of
 from npgrad.wrapping.imports import imports_numpy, replacing
 from npgrad.wrapping.places import Place, cells_of, functions_of, is_own, places_in, written_in
 from npgrad.wrapping.rewriting import exchange_of, has_sites
@@ -111,6 +111,8 @@ class Patch:
                             places.append((exchange_of(function), False, True))
                 if isinstance(value, type):
                     classes.append(value)
+                else:
+                    places.extend(slots_of(value, module))
             elif first and type(value) is types.FunctionType and not is_own(value):
                 places.extend(cells_of(value))  # a namespace's function, made for `xp`
                 self.others.extend(generated_in([value], space))

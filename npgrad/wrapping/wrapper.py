@@ -15,7 +15,7 @@ import numpy as np
 from npgrad.graph.modes import WRAPPED as ACTIVE
 from npgrad.transforms import grad as _grad
 from npgrad.wrapping.arguments import Targets, filling, targets_of
-from npgrad.wrapping.given import TAKEN, itself, own, partial_of, standing
+from npgrad.wrapping.given import TAKEN, Own, itself, partial_of, standing
 from npgrad.wrapping.imports import Call, install
 from npgrad.wrapping.needs import NOTHING, PLAIN, Needs
 from npgrad.wrapping.patch import LOCK
@@ -104,7 +104,7 @@ def wrapped(f: Callable[..., Any], plan: Plan) -> Callable[..., Any]:
     """`f` with the names of `plan` replaced during the call."""
     enter, leave, needs = plan.enter, plan.leave, Needs(f, plan).of
     plan.meet(code_of(f))
-    held, given = own(f), partial_of(f)
+    held, given = Own(f, plan), partial_of(f)
     make = tuple.__new__  # half the time of Call(...)
     writes: Targets | None = None  # both are found when they are first needed
     local: Local | None = None
@@ -135,8 +135,7 @@ def wrapped(f: Callable[..., Any], plan: Plan) -> Callable[..., Any]:
                     if local is not None:
                         with LOCK:
                             local.open(opened)
-                    if held is not None:
-                        held.enter(opened)
+                    held.enter(opened, (*args, *kwargs.values()) if kwargs else args)
                     if target is f:
                         target = given
                     for value in args:
