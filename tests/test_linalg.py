@@ -15,6 +15,8 @@ import pytest
 
 import npgrad
 from npgrad.errors import NoDerivative
+from npgrad.testing import finite_difference_grad
+from tests.samples.linalg import hermitian
 
 Array = Any
 
@@ -346,3 +348,21 @@ def test_norms_in_rows_of_which_some_are_out_of_range() -> None:
     np.testing.assert_allclose(single, [0.6, 0.8], rtol=1e-6)
     z = npgrad.grad(lambda z: np.linalg.norm(z))(np.array([3e-200j, 4e-200]))
     np.testing.assert_allclose(z, [0.6j, 0.8], rtol=1e-14)
+
+
+def test_open_vectors_that_lapack_did_not_choose_are_refused() -> None:
+    """What does not depend on phases and bases has its gradient there as well."""
+    rank_one = np.outer([1.0, 2.0, 3.0, 4.0], [1.0, -1.0])
+    with pytest.raises(NoDerivative, match=r"null space|equal to rounding"):
+        npgrad.grad(lambda a: np.linalg.svd(a)[0][0, 3])(rank_one)
+    apart = np.diag([5.0, 1.0, 3.0]).astype(complex)  # the first components are 0 but for one
+    apart[1, 2], apart[2, 1] = 2 + 1j, 2 - 1j
+    with pytest.raises(NoDerivative, match="phases"):
+        npgrad.grad(lambda a: np.linalg.eigh(hermitian(a))[1][1, 0].imag)(apart)
+
+    def free(a: Any) -> Any:
+        return np.abs(np.linalg.eigh(hermitian(a))[1][1, 0]) ** 2
+
+    np.testing.assert_allclose(
+        npgrad.grad(free)(apart), finite_difference_grad(free, (apart,)), atol=1e-8
+    )

@@ -17,13 +17,11 @@ a matrix whose triangles differ (one that was filled in one triangle alone) they
 the triangle that is read: gradient and tangent count there, twice off the diagonal, and nowhere
 else. On a device, where a look at the values would wait for it, every matrix counts as Hermitian.
 
-*Gauge.* Singular vectors and eigenvectors are defined up to a sign or a phase, and null space
-columns (``full_matrices``, ``mode="complete"``) up to a rotation. Derivatives keep the vectors from
-turning within themselves: ``vh[i] @ dv[i]`` is real where a phase is free, the null space does not
-turn within itself. A function that does not depend on the choice has the right gradient, any other
-one has the gradient in this gauge. The vectors of ``eig`` follow LAPACK's rule (Euclidean norm 1,
-largest component real), and the diagonal of the Cholesky and QR factors is real as LAPACK makes it:
-these gradients are those of the very numbers that NumPy returns.
+*Gauge.* Complex singular vectors and eigenvectors are defined up to a phase, null space columns
+(``full_matrices``, ``mode="complete"``) up to a rotation. Derivatives are those of the very numbers
+that NumPy returns, see ``linalg_gauge``. The vectors of ``eig`` follow LAPACK's rule (Euclidean
+norm 1, largest component real), and the diagonal of the Cholesky and QR factors is real as LAPACK
+makes it.
 
 *Constant rank.* pinv and lstsq are differentiated at constant rank, where they are smooth.
 

@@ -24,6 +24,7 @@ from npgrad.rules.linalg import (
     tangent_read,
     transposed,
 )
+from npgrad.rules.linalg_gauge import completion_cotangent, completion_tangent
 from npgrad.table import composed, reverse
 
 Array = Any
@@ -142,8 +143,8 @@ def qr_vjp(g: Any, a: Array, y: Any, mode: str) -> Array:
     size = min(a.shape[-2:])
     q1, r1 = q[..., :size], r[..., :size, :size]
     gq1 = None if gq is None else gq[..., :size]
-    if gq is not None and q.shape[-1] > size:  # the null space turns as the range does
-        gq1 = gq1 - q[..., size:] @ (adjoint(gq[..., size:]) @ q1)
+    if gq is not None and q.shape[-1] > size:
+        gq1 = gq1 + completion_cotangent(gq[..., size:], q1, q[..., size:], "np.linalg.qr")
     middle, rest = 0, None
     if gr is not None:
         middle = r1 @ adjoint(gr[..., :size, :size])
@@ -178,7 +179,7 @@ def qr_jvp(g: Array, a: Array, y: Any, mode: str) -> Any:
         return dr
     dq = q1 @ (turn - inner) + z
     if q.shape[-1] > size:
-        dq = np.concatenate((dq, -q1 @ (adjoint(z) @ q[..., size:])), axis=-1)
+        dq = np.concatenate((dq, completion_tangent(dq, q1, q[..., size:])), axis=-1)
         zero = np.zeros_like(dr, shape=(*dr.shape[:-2], r.shape[-2] - size, dr.shape[-1]))
         dr = np.concatenate((dr, zero), axis=-2)
     return dq, dr

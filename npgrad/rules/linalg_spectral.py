@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 
 from npgrad.errors import NoDerivative
+from npgrad.graph import backend
+from npgrad.graph.array import unwrap
 from npgrad.rules.linalg import (
     adjoint,
     conjugate,
@@ -24,6 +26,8 @@ from npgrad.rules.linalg import (
     tangent_read,
     with_diagonal,
 )
+from npgrad.rules.linalg_factor import qr_jvp, qr_vjp
+from npgrad.rules.linalg_gauge import TURNED, phase_rates, turns, with_phases
 from npgrad.rules.linalg_repeated import (
     UNDETERMINED,
     UNDETERMINED_FORWARD,
@@ -59,7 +63,11 @@ def hermitian_cotangent(g: Any, y: Any) -> Array:
     if gv is None:
         cotangent = (v * gw[..., None, :]) @ vh
     else:
-        inner = rotation_cotangent(vh @ gv, gw, w, ties, "np.linalg.eigh")
+        c = vh @ gv
+        if c.dtype.kind == "c":
+            (gv,) = with_phases(main_diagonal(c).imag, [gv], [v], "np.linalg.eigh")
+            c = vh @ gv
+        inner = rotation_cotangent(c, gw, w, ties, "np.linalg.eigh")
         cotangent = v @ (inner if gw is None else with_diagonal(inner, gw)) @ vh
     return first_order(cotangent) if ties else cotangent
 
@@ -68,7 +76,10 @@ def eigh_jvp(g: Array, a: Array, y: Any, UPLO: Any) -> Any:
     """With P = V^H dA V, dw is its diagonal, and the rest over the gaps turns the vectors."""
     w, v = y
     p = adjoint(v) @ tangent_read(g, a, is_lower(UPLO)) @ v
-    return real(main_diagonal(p)), v @ rotation_rate(p, w, repeated(w), "np.linalg.eigh")
+    dv = v @ rotation_rate(p, w, repeated(w), "np.linalg.eigh")
+    if dv.dtype.kind == "c":
+        (dv,) = phase_rates([dv], [v])
+    return real(main_diagonal(p)), dv
 
 
 def eigvalsh_vjp(g: Array, a: Array, UPLO: Any) -> Array:
@@ -112,6 +123,40 @@ def thin_svd(a: Array, hermitian: Any) -> Any:
     return np.linalg.svd(a, full_matrices=False)
 
 
+def _inner(vh: Array, g: Array | None) -> Array:
+    return 0 if g is None else vh @ g
+
+
+def completion(a: Array, u2: Array, s: Array) -> Any:
+    """The QR factors of `a` if its null space `u2` is completed as theirs is, else None."""
+    if backend.on_device(u2):
+        return None
+    sizes = unwrap(s)
+    if not np.all(sizes > closeness(s) * sizes[..., :1]):  # of less rank: the null space is larger
+        return None
+    q, r = np.linalg.qr(a, "complete")
+    allowed = 1e4 * np.finfo(u2.dtype).eps * a.shape[-2]
+    off = np.abs(unwrap(q)[..., s.shape[-1] :] - unwrap(u2))
+    return (q, r) if np.max(off, initial=0.0) <= allowed else None
+
+
+def completed_vjp(g2: Array, a: Array, u2: Array, s: Array) -> Array:
+    """The cotangent of `a`, given `g2`, that of its null space `u2`."""
+    factors = completion(a, u2, s)
+    if factors is None:
+        raise NoDerivative(TURNED.format("np.linalg.svd"))
+    first = np.zeros_like(g2, shape=(*g2.shape[:-1], s.shape[-1]))
+    return qr_vjp((np.concatenate((first, g2), axis=-1), None), a, factors, "complete")
+
+
+def completed_jvp(g: Array, a: Array, u1: Array, u2: Array, s: Array, du1: Array) -> Array:
+    """The tangent of the null space `u2` of `a`, whose range `u1` has the tangent `du1`."""
+    factors = completion(a, u2, s) if u2.shape[-1] > 1 or u2.dtype.kind == "c" else None
+    if factors is None:
+        return -u1 @ (adjoint(du1) @ u2)
+    return qr_jvp(g, a, factors, "complete")[0][..., s.shape[-1] :]
+
+
 def svd_vjp(g: Any, a: Array, y: Any, compute_uv: Any, hermitian: Any) -> Array:
     """In the frames of the singular vectors the values, the rotations and the null spaces apart.
 
@@ -132,8 +177,12 @@ def svd_vjp(g: Any, a: Array, y: Any, compute_uv: Any, hermitian: Any) -> Array:
     u1h, v1 = adjoint(u1), adjoint(v1h)
     inverse = safe_reciprocal(s)[..., None, :]
     gv = None if gvh is None else adjoint(gvh)
-    cu = 0 if gu is None else u1h @ gu[..., :size]
-    cv = 0 if gv is None else v1h @ gv[..., :size]
+    gu1, gv1 = (None if g is None else g[..., :size] for g in (gu, gv))
+    cu, cv = _inner(u1h, gu1), _inner(v1h, gv1)
+    if a.dtype.kind == "c" and (gu is not None or gv is not None):
+        phases = main_diagonal(cu + cv).imag
+        gv1, gu1 = with_phases(phases, [gv1, gu1], [v1, u1], "np.linalg.svd")
+        cu, cv = _inner(u1h, gu1), _inner(v1h, gv1)
     inner = None
     if gu is not None or gv is not None:
         inner = rotation_cotangent(cu + cv, gs, s, ties, "np.linalg.svd")
@@ -144,17 +193,23 @@ def svd_vjp(g: Any, a: Array, y: Any, compute_uv: Any, hermitian: Any) -> Array:
         cotangent = (u1 * gs[..., None, :]) @ v1h
     else:
         cotangent = u1 @ (inner if gs is None else with_diagonal(inner, gs)) @ v1h
-    if gu is not None and rows > size:
-        moved = gu[..., :size] - u1 @ cu
-        if u.shape[-1] > size:
-            u2 = u[..., size:]
-            moved = moved - u2 @ (adjoint(gu[..., size:]) @ u1)
+    if gu1 is not None and rows > size:
+        moved = gu1 - u1 @ cu
+        if gu is not None and u.shape[-1] > size:
+            u2, g2 = u[..., size:], gu[..., size:]
+            if turns(g2, u2):
+                cotangent = cotangent + completed_vjp(g2, a, u2, s)
+            else:
+                moved = moved - u2 @ (adjoint(g2) @ u1)
         cotangent = cotangent + (moved * inverse) @ v1h
-    if gv is not None and columns > size:
-        moved = gv[..., :size] - v1 @ cv
-        if vh.shape[-2] > size:
-            v2 = adjoint(vh[..., size:, :])
-            moved = moved - v2 @ (adjoint(gv[..., size:]) @ v1)
+    if gv1 is not None and columns > size:
+        moved = gv1 - v1 @ cv
+        if gv is not None and vh.shape[-2] > size:
+            v2, g2 = adjoint(vh[..., size:, :]), gv[..., size:]
+            if turns(g2, v2):
+                cotangent = cotangent + adjoint(completed_vjp(g2, adjoint(a), v2, s))
+            else:
+                moved = moved - v2 @ (adjoint(g2) @ v1)
         cotangent = cotangent + u1 @ adjoint(moved * inverse)
     if hermitian:
         cotangent = cotangent_read(hermitian_part(cotangent), a)
@@ -182,13 +237,16 @@ def svd_jvp(g: Array, a: Array, y: Any, compute_uv: Any, hermitian: Any) -> Any:
     du, dv = u1 @ (0.5 * (together + apart)), v1 @ (0.5 * (together - apart))
     if u.shape[-2] > size:
         du = du + (gv - u1 @ p) * inverse
-        if u.shape[-1] > size:
-            du = np.concatenate((du, -u1 @ adjoint(adjoint(u[..., size:]) @ gv * inverse)), axis=-1)
     if vh.shape[-1] > size:
         dv = dv + (ghu - v1 @ ph) * inverse
-        if vh.shape[-2] > size:
-            v2h = vh[..., size:, :]
-            dv = np.concatenate((dv, -v1 @ adjoint(v2h @ ghu * inverse)), axis=-1)
+    if a.dtype.kind == "c":
+        dv, du = phase_rates([dv, du], [v1, u1])
+    if u.shape[-1] > size:
+        du2 = completed_jvp(g, a, u1, u[..., size:], s, du)
+        du = np.concatenate((du, du2), axis=-1)
+    if vh.shape[-2] > size:
+        dv2 = completed_jvp(adjoint(g), adjoint(a), v1, adjoint(vh[..., size:, :]), s, dv)
+        dv = np.concatenate((dv, dv2), axis=-1)
     return du, real(main_diagonal(p)), adjoint(dv)
 
 

@@ -265,6 +265,12 @@ FACTORS = [
     Sample("np.linalg.qr complete", complete, spread(4, 2)),
     Sample("np.linalg.qr complete, complex", complete, spread(4, 2, complex=True)),
     Sample("np.linalg.qr complete, stack", complete, spread(3, 2, lead=(2,))),
+    Sample("np.linalg.qr completion", lambda a: np.linalg.qr(a, "complete"), spread(5, 2)),
+    Sample(
+        "np.linalg.qr completion, complex stack",
+        lambda a: np.linalg.qr(a, "complete"),
+        spread(4, 2, (2,), complex=True),
+    ),
     Sample("np.linalg.qr complete, wide", lambda a: np.linalg.qr(a, "complete"), spread(2, 3)),
 ]
 
@@ -333,6 +339,16 @@ SPECTRA = [
         lambda a: np.linalg.eigvalsh(hermitian(a), UPLO="U"),
         normal((2, 2, 2), complex=True),
     ),
+    Sample(
+        "np.linalg.eigh phases",
+        lambda a: np.linalg.eigh(hermitian(a)),
+        spread(3, 3, complex=True),
+    ),
+    Sample(
+        "np.linalg.eigh phases, upper stack",
+        lambda a: np.linalg.eigh(hermitian(a), "U"),
+        spread(3, 3, (2,), complex=True),
+    ),
     Sample("np.linalg.svd", lambda a: np.linalg.svd(a, False), spread(4, 3)),
     Sample("np.linalg.svd wide", lambda a: np.linalg.svd(a, full_matrices=False), spread(2, 4)),
     Sample("np.linalg.svd square", np.linalg.svd, spread(3, 3)),
@@ -340,6 +356,15 @@ SPECTRA = [
     Sample("np.linalg.svd function", svd_function, spread(4, 3)),
     Sample("np.linalg.svd complex function", svd_function, spread(4, 3, complex=True)),
     Sample("np.linalg.svd complex function, wide", svd_function, spread(2, 3, complex=True)),
+    Sample("np.linalg.svd completion", np.linalg.svd, spread(5, 2)),
+    Sample("np.linalg.svd completion, wide stack", np.linalg.svd, spread(1, 3, (2,))),
+    Sample("np.linalg.svd completion, complex", np.linalg.svd, spread(4, 1, complex=True)),
+    Sample("np.linalg.svd phases", np.linalg.svd, spread(3, 3, complex=True)),
+    Sample(
+        "np.linalg.svd phases, wide",
+        lambda a: np.linalg.svd(a, full_matrices=False),
+        spread(2, 3, complex=True),
+    ),
     Sample("np.linalg.svd full, tall", svd_full, spread(4, 2)),
     Sample("np.linalg.svd full, wide", svd_full, spread(2, 4)),
     Sample("np.linalg.svd full, complex", svd_full, spread(4, 2, complex=True)),
