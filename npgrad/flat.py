@@ -71,7 +71,16 @@ class Flat:
             np.empty(1)[index]  # NumPy's own complaint about a bad index
             setitem(self._of, ALL, _cycled(value, 1)[0], _frame(1))
             return
-        numbers = np.atleast_1d(np.arange(size)[index])
+        try:
+            numbers = np.atleast_1d(np.arange(size)[index])
+        except IndexError:  # NumPy writes in order, until it meets an index that is not there
+            places = np.asarray(index)
+            if places.ndim == 1 and places.dtype.kind in "iu" and size:
+                count = int(np.argmax((places < -size) | (places >= size)))
+                values = _cycled(value, places.size)
+                place = np.unravel_index(places[:count] % size, shape)
+                setitem(self._of, place, values[:count] if np.ndim(values) else values, _frame(1))
+            raise
         setitem(self._of, np.unravel_index(numbers, shape), _cycled(value, numbers.size), _frame(1))
 
     def copy(self) -> Any:

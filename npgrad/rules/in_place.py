@@ -51,6 +51,12 @@ def copyto_body(dst: Any, src: Any, casting: str = "same_kind", where: Any = Tru
     copyto(handle, src, where, user_frame())
 
 
+def first_outside(numbers: Any, size: int) -> tuple[Any, int]:
+    """The first of the indices `numbers` that `size` entries do not have, and where it stands."""
+    outside = np.flatnonzero((numbers < -size) | (numbers >= size))
+    return (numbers[outside[0]], int(outside[0])) if outside.size else (None, numbers.size)
+
+
 def put_body(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     """``a.flat[ind] = v``."""
     handle = target(a, "np.put")
@@ -59,18 +65,25 @@ def put_body(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
         return
     if mode not in ("raise", "wrap", "clip"):
         raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got '{mode}')")
-    shape = handle.shape
-    if mode == "raise":
-        if np.any((numbers < -handle.size) | (numbers >= handle.size)):
-            raise IndexError(f"index out of bounds for an array of size {handle.size}")
-        numbers = np.where(numbers < 0, numbers + handle.size, numbers)
-    index = np.unravel_index(
-        np.mod(numbers, handle.size) if mode == "wrap" else np.clip(numbers, 0, handle.size - 1),
-        shape,
-    )
+    shape, size = handle.shape, handle.size
     values = put_values(v, numbers.size)
-    if values is not None:
-        setitem(handle, index, values, user_frame())
+    if values is None:
+        return
+    frame, outside = user_frame(), None
+    if mode == "raise":
+        outside, count = first_outside(numbers, size)
+        if outside is not None:  # NumPy writes what comes before it, but for a copy of its own
+            count = count if handle.flags.c_contiguous else 0
+            numbers, values = numbers[:count], values[:count]
+        numbers = np.where(numbers < 0, numbers + size, numbers)
+    elif mode == "wrap":
+        numbers = np.mod(numbers, size)
+    else:
+        numbers = np.clip(numbers, 0, size - 1)
+    if numbers.size:
+        setitem(handle, np.unravel_index(numbers, shape), values, frame)
+    if outside is not None:
+        raise IndexError(f"index {outside} is out of bounds for axis 0 with size {size}")
 
 
 def place_body(arr: Any, mask: Any, vals: Any) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from npgrad.errors import NoDerivative
+from npgrad.graph import backend
 from npgrad.graph.array import unwrap
 from npgrad.primitives import beside, primitive
 from npgrad.rules.indexing import as_array
@@ -154,6 +155,13 @@ composed(np.polydiv, polydiv)
 
 
 # ----------------------------------------------------------------------------------------- polyfit
+def weighted(array: Array, w: Array) -> Array:
+    """``array *= w``, as in NumPy: in the dtype of `array`, which complex weights do not fit."""
+    made = array * w
+    backend.check_cast(made.dtype, array.dtype)
+    return made if made.dtype == array.dtype else made.astype(array.dtype)
+
+
 def polyfit(
     x: Any,
     y: Any,
@@ -185,8 +193,8 @@ def polyfit(
             raise TypeError("expected a 1-d array for weights")
         if w.shape[0] != y.shape[0]:
             raise TypeError("expected w and y to have the same length")
-        left = left * w[:, None]
-        right = right * (w[:, None] if right.ndim == 2 else w)
+        left = weighted(left, w[:, None])
+        right = weighted(right, w[:, None] if right.ndim == 2 else w)
     scale = np.sqrt((left * left).sum(axis=0))
     left = left / scale
     c, residuals, rank, singular = np.linalg.lstsq(left, right, rcond)

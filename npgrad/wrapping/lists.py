@@ -69,8 +69,10 @@ _UNASKED = {
     "interp": (3, "left right period"),
     **dict.fromkeys(("sum", "prod", "nansum", "nanprod"), (4, "initial")),
     **dict.fromkeys(("max", "min", "amax", "amin", "nanmax", "nanmin"), (3, "initial")),
+    **dict.fromkeys(("var", "std", "nanvar", "nanstd"), (4, "ddof correction")),
 }
-UNASKED = frozenset(name for _, names in _UNASKED.values() for name in names.split())
+_NORMS = ("norm", "vector_norm", "matrix_norm")  # whose order may be
+UNASKED = frozenset(name for _, names in _UNASKED.values() for name in names.split()) | {"ord"}
 _PICK = ("select", "choose")  # of several arrays, the second argument
 _JOIN = "concatenate stack hstack vstack dstack column_stack"
 _LINALG_LISTS = """
@@ -210,7 +212,12 @@ def _listed() -> dict[int, Maker]:
     for module, names in ((np.linalg, _LINALG_LISTS), (np.fft, _FFT_LISTS)):
         for name in names.split():
             if hasattr(module, name):
-                found[id(getattr(module, name))] = listed(getattr(module, name))
+                function = getattr(module, name)
+                usual = listed(function)
+                order = module is np.linalg and name in _NORMS
+                found[id(function)] = (
+                    asked(function, usual, 1, frozenset({"ord"})) if order else usual
+                )
     return found
 
 
