@@ -157,3 +157,47 @@ def test_a_function_that_writes_into_its_arguments_is_judged_by_copies() -> None
             assert_grad(f, lambda x, factor: 2.02 * factor**2 * x, (x, factor))
         np.testing.assert_array_equal(x, [1.0, 2.0], err_msg=str(step))
         np.testing.assert_array_equal(factor, [2.0, 3.0], err_msg=str(step))
+
+
+def test_check_grads_wraps_as_the_transforms_do() -> None:
+    def f(x):
+        buffer = np.zeros(2)
+        buffer[0] = x[0] ** 2
+        buffer[1] = x[1]
+        return buffer.sum()
+
+    check_grads(f, (np.array([0.1, 0.2]),))
+
+
+@pytest.mark.parametrize(
+    ("call", "says", "never"),
+    [
+        (lambda: npgrad.grad(np.sum)(np.zeros(3, [("a", float)])), "x['field']", "astype"),
+        (lambda: npgrad.grad(np.sum)(np.zeros(3, "M8[s]")), "timedelta64", "astype"),
+        (lambda: npgrad.grad(np.sum)(np.zeros(3, bool)), "astype", "timedelta64"),
+        (lambda: npgrad.grad(lambda x: x.reshape(1, 1))(np.ones(1)), "out[0, 0]", "out[0] "),
+        (
+            lambda: npgrad.grad(lambda x: {(x[0], 1): 2.0}[(x[0], 1)])(np.ones(1)),
+            "npgrad.value(x)",
+            "register_vjp",
+        ),
+    ],
+)
+def test_messages_advise_what_can_be_done(call, says: str, never: str) -> None:
+    with pytest.raises(TypeError) as caught:
+        call()
+    text = " ".join([str(caught.value), *getattr(caught.value, "__notes__", ())])
+    assert says in text
+    assert never not in text
+
+
+def test_an_argument_is_named_once() -> None:
+    def f(a, b):
+        a[0] = b[1]
+        return np.sum(a * b)
+
+    z = np.ones(3)
+    with pytest.raises(npgrad.errors.InPlaceError, match="its argument 0,"):
+        npgrad.grad(f, (0, 1))(z, z)
+    with pytest.raises(npgrad.errors.InPlaceError, match="its argument a,"):
+        npgrad.grad(f, ("a", "b"))(a=z, b=z)

@@ -42,7 +42,8 @@ class GradStore(Mapping[GradArray, Any]):
         if node is None or node.id not in self._entries:
             raise KeyError(
                 "npgrad: no gradient for this array: it is not a leaf, or the result does not "
-                "depend on it. store.get(x) gives None."
+                "depend on it. store.get(x) gives None. For the gradient of a value in the middle, "
+                "make it a leaf, y = npgrad.array(npgrad.value(y)), and go on from there."
             )
         return self._entries[node.id][1]
 

@@ -26,7 +26,7 @@ from npgrad.testing.differences import (
 )
 from npgrad.testing.handwritten import as_args
 from npgrad.transforms.forward import jvp
-from npgrad.transforms.grad import vjp
+from npgrad.transforms.grad import prepare, vjp
 from npgrad.transforms.trees import flatten, is_single
 from npgrad.transforms.values import value
 
@@ -117,6 +117,7 @@ def check_grads(
 
 def _flat_function(f: Function, args: Sequence[Any]) -> tuple[Function, list[Any]]:
     """`f` as a function of its floating arrays that returns the list of its floating outputs."""
+    f = prepare(f, True)  # as the transforms call it: what they are given here is `flat`
     parts, rebuild = flatten(tuple(args))
     places = [i for i, p in enumerate(parts) if is_single(p) and _inexact(p)]
     xs = [parts[i] for i in places]

@@ -31,7 +31,8 @@ def scalar_output(out: Any, who: str, holomorphic: bool) -> tuple[Any, Node | No
         size = 1
         for extent in shape:
             size *= extent
-        hint = " out[0] or np.sum(out) makes it a scalar;" if size == 1 else ""
+        index = ", ".join("0" * len(shape))
+        hint = f" out[{index}] or np.sum(out) makes it a scalar;" if size == 1 else ""
         raise NotDifferentiable(
             f"npgrad: {who} needs a scalar output, this function returned an array of shape "
             f"{shape}.{recorded_at(node)}{hint} npgrad.jacobian, npgrad.vjp and "

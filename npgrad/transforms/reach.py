@@ -141,13 +141,18 @@ def overlap(one: Any, other: Any) -> bool:
         return True
 
 
+def _argument(name: str) -> str:
+    """`name` as it stands in a sentence: those passed by position are "argument 0" already."""
+    return name if name.startswith("argument ") else f"argument {name}"
+
+
 def refuse(name: str) -> None:
     """Raise: a function writes into what it can reach by two names."""
     raise InPlaceError(
-        f"npgrad: the function writes into its argument {name}, and can reach the same memory "
-        "by another name (another argument, a closure or global variable, an attribute), of which "
-        "one is being differentiated: NumPy would change both, a recording changes one. Pass a "
-        "copy (x.copy()), or write y = x + 1 instead of x += 1."
+        f"npgrad: the function writes into its {_argument(name)}, and can reach the same memory by "
+        "another name (another argument, a closure or global variable, an attribute), of which one "
+        "is being differentiated: NumPy would change both, a recording changes one. Pass a copy "
+        "(x.copy()), or let the function write into a copy of its own."
     )
 
 
@@ -165,7 +170,7 @@ def folded(array: Any) -> bool:
 def refuse_folded(name: str) -> None:
     """Raise: a function writes into an argument of which several entries are one number."""
     raise InPlaceError(
-        f"npgrad: the function writes into its argument {name}, of which several entries lie in "
+        f"npgrad: the function writes into its {_argument(name)}, of which several entries lie in "
         "one place in memory (as_strided, broadcast_to): NumPy would change them together, or "
         "refuse, and a recording changes one. Pass a copy (x.copy())."
     )

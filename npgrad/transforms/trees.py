@@ -147,6 +147,13 @@ def place(value: Any, name: str, index: int) -> str:
     return str(ways[index].codify(name))
 
 
+_FLOATS = {
+    "V": "Its fields have, if they are floats: pass them apart, x['field']",
+    "M": "Times since a moment have, as floats: pass (x - x[0]) / np.timedelta64(1, 's')",
+    "m": "Durations as floats have: pass x / np.timedelta64(1, 's')",
+}
+
+
 def differentiable(value: Any, name: str) -> Any:
     """`value` as the array to differentiate with respect to; TypeError if it cannot be."""
     kind = type(value)
@@ -162,8 +169,9 @@ def differentiable(value: Any, name: str) -> Any:
             backend.foreign(value)
             return value
         raise NotDifferentiable(
-            f"npgrad: {name} is an array of {dtype}: integers, booleans and objects have no "
-            f"gradient. Pass {name}.astype(float), or leave it out of argnums."
+            f"npgrad: {name} is an array of {dtype}, which has no gradient. "
+            + _FLOATS.get(dtype.kind, "Pass it as floats, x.astype(float)")
+            + ", or leave it out of argnums."
         )
     raise NotDifferentiable(
         f"npgrad: {name} is {kind.__module__}.{kind.__qualname__}, which has no gradient; arrays, "

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from npgrad.errors import GradientLost
 from npgrad.graph.modes import WRAPPED as ACTIVE
 from npgrad.transforms import grad as _grad
 from npgrad.wrapping.arguments import Targets, filling, targets_of
@@ -181,7 +182,7 @@ _OF_DATA = (
 def _explain(error: Exception) -> None:
     """Say what happened where code that cannot be taught to met a recorded array."""
     text = str(error)
-    if getattr(error, "__notes__", None):
+    if getattr(error, "__notes__", None) or isinstance(error, GradientLost):  # says it itself
         return
     if "GradArray" in text:
         error.add_note(_OF_INTEGERS if "interpreted as an integer" in text else _OF_COMPILED)
