@@ -172,7 +172,12 @@ def _columns(start, stop, block, fresh, base, g, index, out):  # type: ignore[no
 
 @njit()
 def _outputs(start, stop, bounds, fresh, base, g, index, out):  # type: ignore[no-untyped-def]
-    """Pieces ``start <= p < stop``: rows of `out` from ``bounds[p]`` to ``bounds[p + 1]``."""
+    """Pieces ``start <= p < stop``: rows of `out` from ``bounds[p]`` to ``bounds[p + 1]``.
+
+    The rows of g that belong to a piece are listed first: a branch for each row is guessed wrong
+    half of the time, which takes a tenth of the whole.
+    """
+    own = np.empty(index.size, np.uint64)
     for piece in range(start, stop):
         low = bounds[piece]
         count = bounds[piece + 1] - low
@@ -186,13 +191,16 @@ def _outputs(start, stop, bounds, fresh, base, g, index, out):  # type: ignore[n
                         row[j] = old[j]
                 else:
                     row[:] = 0
+        found = 0
         for k in range(index.size):
-            i = np.int64(index[k]) - low
-            if 0 <= i < count:
-                row = rows[i]
-                add = g[k]
-                for j in range(row.size):
-                    row[j] += add[j]
+            own[found] = k
+            found += 0 <= np.int64(index[k]) - low < count
+        for t in range(found):
+            k = own[t]
+            row = out[index[k]]
+            add = g[k]
+            for j in range(row.size):
+                row[j] += add[j]
 
 
 def _bounds(count: Array, pieces: int) -> Array | None:
