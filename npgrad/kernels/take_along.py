@@ -246,6 +246,11 @@ def _checks_itself(index: Array, shape: Shape, axis: int, *arrays: Array | None)
     )
 
 
+def _places(shape: Shape, n: int) -> Array:
+    """Room for a checked index: two bytes an entry where n allows, for it is written and read."""
+    return empty(shape, np.uint16 if n <= 1 << 16 else np.uint32)
+
+
 def take_along(x: Array, index: Array, axis: int) -> Array:
     """``np.take_along_axis`` for an `index` as `check_index` gives it."""
     if _others(x.shape, axis) != _others(index.shape, axis) or not usable(x) or not index.size:
@@ -272,7 +277,7 @@ def check_and_take_along(x: Array, index: Array, axis: int) -> tuple[Array, Arra
     if index.size and _checks_itself(index, x.shape, axis, x):
         a, m, _ = _three(index.shape, axis)
         given, rows = np.ascontiguousarray(index).reshape(a, m), np.ascontiguousarray(x)
-        out, checked = empty((a, m), x.dtype), empty((a, m), np.uint32)
+        out, checked = empty((a, m), x.dtype), _places((a, m), x.shape[axis])
         wrong = np.zeros(1, np.bool_)
         arrays = given, rows.reshape(a, -1), out, checked, wrong
         spread(_check_pick_last, a, m * 1.5, *arrays)
@@ -349,7 +354,7 @@ def check_and_add_along(
     """
     if index.size and index.shape == g.shape and _checks_itself(index, shape, axis, g, x):
         a, m, _ = _three(g.shape, axis)
-        out, checked = empty(shape, g.dtype), empty(index.shape, np.uint32)
+        out, checked = empty(shape, g.dtype), _places(index.shape, shape[axis])
         base, wrong = _base(x, g, a, shape[axis]), np.zeros(1, np.bool_)
         to = out.reshape(a, -1), checked.reshape(a, m), wrong
         cost = m * 1.5 + shape[axis] * 0.3
