@@ -158,6 +158,24 @@ def test_add_at_has_numpys_bits(name: str, dtype: str) -> None:
     np.testing.assert_array_equal(npgrad.value(y), want)
 
 
+@pytest.mark.parametrize("kind", ["f4", "f8", "c16", "f2", ">f8"])
+@pytest.mark.parametrize("shape", [(300,), (300, 130), (300, 5, 26), (300, 0)])
+def test_many_rows_are_read_as_numpy_reads_them(kind: str, shape: tuple[int, ...]) -> None:
+    x = RNG.normal(size=shape).astype(kind)
+    for index in (
+        RNG.integers(-300, 300, 300_000 // max(1, x[0].size)),
+        RNG.integers(0, 300, (7, 41, 1050)).astype("u2")[:, :, :: 1 + x[0].size // 2],
+        RNG.integers(0, 300, (1050, 270), np.int32).T[:: 1 + x[0].size // 2],
+    ):
+        y = npgrad.value(npgrad.array(x)[index])
+        want = x[index]
+        assert y.dtype == want.dtype and y.flags.c_contiguous
+        np.testing.assert_array_equal(y, want)
+    index[-1, -1] = 300
+    with pytest.raises(IndexError, match="300"):
+        npgrad.array(x)[index]
+
+
 @pytest.mark.parametrize("threads", [1, 2, 5])
 def test_a_table_read_twice(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first reading makes the cotangent, the second adds to it; half of it is one row."""

@@ -354,10 +354,15 @@ def _copied(value: Array) -> Array:
     return value.copy()
 
 
+def _picked(value: Array, index: Array) -> Any:
+    return value[index]
+
+
 # Replaced by the accelerated ones when the rules are loaded.
 scatter: Any = add_one_by_one
 scatter_outer: Any = None
 scattered: Any = _not_scattered
+picked: Any = _picked
 copied: Any = _copied
 
 

@@ -142,7 +142,7 @@ def getitem(handle: GradArray, index: Any, frame: FrameType) -> Any:
         array, node = handle._array, handle._node
     else:
         array, node = region(handle)
-    result = array[index]
+    result = backend.picked(array, index) if type(index) is NDARRAY else array[index]
     kept = (index,)
     mode = _MODE()
     if node is None or (mode is not None and not mode.recording):
