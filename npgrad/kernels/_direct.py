@@ -23,7 +23,7 @@ from npgrad.kernels._arrays import Array
 from npgrad.kernels._compile import njit
 from npgrad.kernels._threads import spread
 
-__all__ = ["LARGEST", "forward", "grad_input", "grad_weight"]
+__all__ = ["LARGEST", "Lines", "forward", "grad_input", "grad_weight"]
 
 Shape = tuple[int, ...]
 
@@ -330,7 +330,7 @@ def _weight_nine(start, stop, g, x, phase, offset, groups, frame, parts):  # typ
             to[5], to[6], to[7], to[8] = t5, t6, t7, t8
 
 
-class _Lines:
+class Lines:
     """Where the taps of a filter stand in the lines of bordered planes."""
 
     def __init__(self, size: Shape, filters: Shape, geometry: Any) -> None:
@@ -349,11 +349,11 @@ class _Lines:
 
 def forward(x: Array, w: Array, geometry: Any, size: Shape) -> Array:
     """The convolution."""
-    lines = _Lines(size, w.shape, geometry)
+    lines = Lines(size, w.shape, geometry)
     return _run(x, w, lines, lines.frame(geometry.top, geometry.left), geometry.groups, size)
 
 
-def _run(x: Array, w: Array, lines: _Lines, frame: Any, groups: int, size: Shape) -> Array:
+def _run(x: Array, w: Array, lines: Lines, frame: Any, groups: int, size: Shape) -> Array:
     """The convolution of images placed in `frame`."""
     y = empty((len(x), len(w), *size), x.dtype)
     taps = w.reshape(len(w), w.shape[1], -1)
@@ -371,7 +371,7 @@ def grad_input(g: Array, w: Array, shape: Shape, geometry: Any) -> Array:
     flipped = w.reshape(groups, out // groups, channels, height, width)[..., ::-1, ::-1]
     flipped = np.ascontiguousarray(flipped.swapaxes(1, 2))
     flipped = flipped.reshape(groups * channels, out // groups, height, width)
-    lines = _Lines(shape[2:], w.shape, geometry._replace(stride=(1, 1)))
+    lines = Lines(shape[2:], w.shape, geometry._replace(stride=(1, 1)))
     # entry (p, q) of g belongs at (p sh - top, q sw - left) of x, less the reach of the filter
     top, left = dh * (height - 1) - geometry.top, dw * (width - 1) - geometry.left
     frame = lines.frame(top, left, geometry.stride)
@@ -381,7 +381,7 @@ def grad_input(g: Array, w: Array, shape: Shape, geometry: Any) -> Array:
 def grad_weight(g: Array, x: Array, shape: Shape, geometry: Any) -> Array:
     """The transpose in w; images are summed in order."""
     groups = geometry.groups
-    lines = _Lines(g.shape[2:], shape, geometry)
+    lines = Lines(g.shape[2:], shape, geometry)
     parts = np.empty((len(g), *shape[:2], shape[2] * shape[3]), g.dtype)
     kernel = _weight_nine if shape[0] == groups and parts.shape[3] == 9 else _weight
     cost = g[0].size / groups * shape[1] * parts.shape[3] * 0.05

@@ -50,6 +50,11 @@ _WEIGHTS = np.kron(_E, _E)
 BLOCK_BYTES = 8 << 20
 
 
+# Channels from which the products make up for the transforms: of 16 images of 32 x 32 with 32
+# channels `_tiles` takes 3.4 ms and these 3.8, of 28 x 28 with 48 channels 5.2 and 4.3.
+LEAST = 40
+
+
 def suits(x_shape: Shape, w_shape: Shape, geometry: Any) -> bool:
     """Whether tiles pay: enough channels for the products, enough tiles, little of them wasted."""
     out, channels, height, width = w_shape
@@ -58,7 +63,7 @@ def suits(x_shape: Shape, w_shape: Shape, geometry: Any) -> bool:
         return False
     rows = (x_shape[2] + top + bottom - 2 * dh) // dh
     columns = (x_shape[3] + left + right - 2 * dw) // dw
-    return min(out, channels) >= 16 and rows >= 5 and columns >= 5
+    return min(out, channels) >= LEAST and rows >= 5 and columns >= 5
 
 
 @njit(fastmath={"contract", "nsz"})

@@ -5,8 +5,10 @@ a large case goes is decided in `_way`:
 
 ==========  =======================================================================================
 direct      few channels a group (depthwise, ResNeXt): loops over taps, vectorised along the row
-winograd    3x3 filters of stride 1: F(4x4, 3x3), 2.25 to 4 times fewer multiplications
-columns     everything else: the patches as columns, and BLAS; a 1x1 filter needs no columns at all
+winograd    3x3 filters of stride 1, many channels: F(4x4, 3x3), 2.25 to 4 times fewer products
+columns     1x1 filters; planes of few places; the gradient of many filters, and that of the image
+            under a stride: the patches as columns, and BLAS
+tiles       everything else: sums that stay in registers
 ==========  =======================================================================================
 """
 
@@ -16,7 +18,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from npgrad.kernels import _columns, _direct, _winograd
+from npgrad.graph import backend
+from npgrad.kernels import _columns, _direct, _tiles, _winograd
 from npgrad.kernels._arrays import Array, usable
 from npgrad.kernels._blas import one_thread
 
@@ -109,13 +112,16 @@ def conv2d_grad_weight_reference(g: Array, x: Array, shape: Shape, geometry: Geo
     return gw.reshape(shape)
 
 
-def _way(x_shape: Shape, w_shape: Shape, geometry: Geometry) -> Any:
-    """The module that takes this case; see the table above."""
-    _, channels, height, width = w_shape
+def _way(x_shape: Shape, w_shape: Shape, geometry: Geometry, weights: bool = False) -> Any:
+    """The module that takes this case, the cotangent of `weights` or not; see the table above."""
+    out, channels, height, width = w_shape
     if geometry.groups > 1 and channels * height * width <= _direct.LARGEST:
         return _direct
     if geometry.groups == 1 and _winograd.suits(x_shape, w_shape, geometry):
         return _winograd
+    few = not weights or out // geometry.groups <= _tiles.MOST
+    if few and height * width > 1 and _tiles.suits(x_shape, w_shape, geometry):
+        return _tiles
     return _columns
 
 
@@ -124,7 +130,9 @@ def _run(way: Any, name: str, *args: Any) -> Array:
     if way is not _winograd:
         return getattr(way, name)(*args)
     with one_thread():
-        return getattr(way, name)(*args)
+        found = getattr(way, name)(*args)
+    # an infinity reaches its whole tile, as NaN
+    return found if backend.finite(found) else getattr(_columns, name)(*args)
 
 
 def conv2d(x: Array, w: Array, geometry: Geometry) -> Array:
@@ -141,11 +149,14 @@ def conv2d_grad_input(g: Array, w: Array, shape: Shape, geometry: Geometry) -> A
     if not (usable(g, w, small=512) and w.size and g.size * w.size > 1 << 16):
         return conv2d_grad_input_reference(g, w, shape, geometry)
     g, w = np.ascontiguousarray(g), np.ascontiguousarray(w)
-    way = _way(shape, w.shape, geometry)
     turned = _turned(geometry, w.shape, shape, g.shape)
-    if way is not _columns and turned is not None:
+    if turned is not None:
         # stride 1: the transpose is a convolution of g with the filter turned round
         groups, (out, channels, height, width) = geometry.groups, w.shape
+        way = _way(g.shape, (groups * channels, out // groups, height, width), turned)
+    else:
+        way = _way(shape, w.shape, geometry)
+    if turned is not None and way is not _columns:
         flipped = w.reshape(groups, out // groups, channels, height, width)[..., ::-1, ::-1]
         flipped = np.ascontiguousarray(flipped.swapaxes(1, 2))
         flipped = flipped.reshape(groups * channels, out // groups, height, width)
@@ -161,7 +172,12 @@ def conv2d_grad_weight(g: Array, x: Array, shape: Shape, geometry: Geometry) -> 
     if not (usable(g, x, small=512) and weights and g.size * weights > 1 << 16):
         return conv2d_grad_weight_reference(g, x, shape, geometry)
     g, x = np.ascontiguousarray(g), np.ascontiguousarray(x)
-    return _run(_way(x.shape, shape, geometry), "grad_weight", g, x, shape, geometry)
+    way = _way(x.shape, shape, geometry, weights=True)
+    gw = _run(way, "grad_weight", g, x, shape, geometry)
+    if way in (_direct, _tiles) and not backend.finite(gw):
+        # an infinity met the zeros between rows
+        return _columns.grad_weight(g, x, shape, geometry)
+    return gw
 
 
 def _turned(geometry: Geometry, filters: Shape, shape: Shape, given: Shape) -> Geometry | None:

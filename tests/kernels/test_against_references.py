@@ -165,12 +165,18 @@ def test_variance_does_not_cancel() -> None:
 
 
 def geometries() -> Iterator[tuple[tuple[int, ...], tuple[int, ...], conv2d.Geometry]]:
-    """Cases of all three ways: with strides that do not divide, odd borders, dilations, groups."""
+    """Cases of all four ways: with strides that do not divide, odd borders, dilations, groups."""
     make = conv2d.Geometry
+    yield (2, 40, 13, 14), (40, 40, 3, 3), make((1, 1), 1, 1, 1, 1)
+    yield (1, 41, 9, 30), (43, 41, 3, 3), make((1, 1), 0, 2, 1, 0)
+    yield (2, 40, 17, 15), (40, 40, 3, 3), make((1, 1), 2, 2, 2, 2, (2, 2))
+    yield (2, 40, 16, 19), (40, 40, 3, 3), make((1, 1), 3, 0, 1, 3, (3, 3))
     yield (2, 16, 13, 14), (16, 16, 3, 3), make((1, 1), 1, 1, 1, 1)
     yield (1, 17, 9, 30), (20, 17, 3, 3), make((1, 1), 0, 2, 1, 0)
-    yield (2, 16, 17, 15), (16, 16, 3, 3), make((1, 1), 2, 2, 2, 2, (2, 2))
-    yield (2, 16, 16, 19), (16, 16, 3, 3), make((1, 1), 3, 0, 1, 3, (3, 3))
+    yield (2, 3, 16, 19), (5, 3, 5, 4), make((1, 1), 3, 0, 1, 3, (2, 1))
+    yield (5, 13, 8, 9), (3, 13, 7, 7), make((1, 1), 3, 3, 3, 3)
+    yield (3, 8, 9, 70), (70, 8, 1, 3), make((2, 1), 0, 1, 2, 0)
+    yield (2, 6, 30, 30), (6, 6, 26, 26), make()  # few places
     yield (2, 3, 30, 31), (16, 3, 7, 7), make((2, 2), 3, 3, 3, 3)
     yield (2, 12, 15, 14), (18, 12, 3, 3), make((2, 3), 1, 0, 2, 1)
     yield (9, 12, 14, 14), (10, 12, 1, 1), make()
@@ -200,7 +206,38 @@ def test_conv2d(case: Any, dtype: str) -> None:
 
 def test_conv2d_takes_every_way() -> None:
     ways = {conv2d._way(shape, filters, geo).__name__ for shape, filters, geo in geometries()}
-    assert {name.rpartition(".")[2] for name in ways} == {"_columns", "_direct", "_winograd"}
+    assert {name.rpartition(".")[2] for name in ways} == {
+        "_columns",
+        "_direct",
+        "_tiles",
+        "_winograd",
+    }
+
+
+@pytest.mark.parametrize("case", list(geometries()))
+def test_an_infinity_reaches_what_it_reaches_in_the_reference(case: Any) -> None:
+    shape, filters, geometry = case
+    rng = np.random.default_rng(12)
+    size = conv2d.out_size(shape, filters, geometry)
+    x, w, g = arrays(rng, "f8", shape, filters, (shape[0], filters[0], *size))
+    x[0, 0, 3, -1], g[-1, -1, -1, 0] = np.inf, -np.inf
+    with np.errstate(invalid="ignore"):
+        pairs = (
+            (conv2d.conv2d, conv2d.conv2d_reference, (x, w, geometry)),
+            (
+                conv2d.conv2d_grad_input,
+                conv2d.conv2d_grad_input_reference,
+                (g, w, shape, geometry),
+            ),
+            (
+                conv2d.conv2d_grad_weight,
+                conv2d.conv2d_grad_weight_reference,
+                (np.where(np.isinf(g), 0, g), x, filters, geometry),
+            ),
+        )
+        for kernel, reference, args in pairs:
+            got, want = kernel(*args), reference(*args)
+            np.testing.assert_array_equal(np.isfinite(got), np.isfinite(want))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -292,6 +329,7 @@ def everything(rng: np.random.Generator) -> list[Any]:
     """One result of each kernel that sums over what threads divide."""
     x, g, w = arrays(rng, "f4", (3000, 100), (3000, 100), (100,))
     images, filters = arrays(rng, "f4", (3, 16, 20, 20), (16, 16, 3, 3))
+    large, wide = arrays(rng, "f4", (2, 48, 12, 12), (48, 48, 3, 3))
     given = arrays(rng, "f4", images.shape)[0]
     geometry = conv2d.Geometry((1, 1), 1, 1, 1, 1)
     grouped = conv2d.Geometry((1, 1), 1, 1, 1, 1, (1, 1), 16)
@@ -303,6 +341,9 @@ def everything(rng: np.random.Generator) -> list[Any]:
     ]
     out += [*batch_norm.batch_norm_grad(given, images, filters[0, :, 0, 0], 1e-5)]
     out += [conv2d.conv2d_grad_weight(given, images, filters.shape, geometry)]
+    out += [conv2d.conv2d_grad_weight(large, large, wide.shape, geometry)]
+    out += [conv2d.conv2d(large, wide, geometry), conv2d.conv2d(images, filters, geometry)]
+    out += [conv2d.conv2d(large[:1], wide[:, :, :2], geometry)]
     out += [conv2d.conv2d_grad_weight(given, images, (16, 1, 3, 3), grouped)]
     out += [conv2d.conv2d_grad_input(given[:, :, ::2, ::2], filters, images.shape, strided)]
     out += [softmax.softmax(x), log_softmax.log_softmax(x), activations.gelu(x)]
