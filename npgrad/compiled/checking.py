@@ -30,15 +30,30 @@ def recorded(dispatcher: Any, *args: Any) -> Any:
     refuse_random(dispatcher, name)
     run = python_of(dispatcher)
     given = [_copy(a) for a in args]
-    expected = _compiled_result(dispatcher, given)
-    made = run(*args)
+    wide = [_widened(a) for a in args]
+    narrow = any(w is not a for w, a in zip(wide, args, strict=True))
+    expected = _compiled_result(dispatcher, given, narrow)
+    divided: list[Any] = []
+    with np.errstate(
+        divide="call",
+        invalid="call",
+        over="ignore",
+        under="ignore",
+        call=lambda *event: divided.append(event),
+    ):
+        made = run(*wide)
+    for a, w in zip(args, wide, strict=True):
+        if w is not a and isinstance(a, np.ndarray):
+            a[...] = w.astype(a.dtype)  # what it may have written
+    if divided and expected is _UNKNOWN:  # Numba's code raises where it divides by zero
+        expected = _compiled_result(dispatcher, given, True)
     if expected is not _UNKNOWN and not (_agree(made, expected) and all(map(_agree, args, given))):
         raise GradientLost(
             f"npgrad: {name}, compiled by Numba, computes something else than its Python source, "
             f"by which it would be differentiated. Recorded at {at(user_frame())}. An array of the "
-            f"module that was changed after the compilation ({name}.recompile() takes it up) and "
-            "integers beyond 64 bits do that. Give it a rule, npgrad.register_vjp; or "
-            "npgrad.value(x) to cut the gradient on purpose."
+            f"module that was changed after the compilation ({name}.recompile() takes it up), "
+            "integers that do not fit their type, and differences of unsigned ones do. Instead: "
+            "a rule, npgrad.register_vjp; or npgrad.value(x) to cut the gradient on purpose."
         )
     return made
 
@@ -60,16 +75,27 @@ def _holds_unknown(value: Any) -> bool:
     return value is _UNKNOWN or (isinstance(value, tuple) and any(map(_holds_unknown, value)))
 
 
-def _compiled_result(dispatcher: Any, given: list[Any]) -> Any:
-    """What the compiled function gives, if it was compiled for such arguments or wraps integers."""
+def _widened(value: Any) -> Any:
+    """Integers of few bits as those of 64 in which Numba computes with their entries."""
+    narrow = isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "iu"
+    return value.astype(np.int64) if narrow and value.dtype.itemsize < 8 else value
+
+
+def _compiled_result(dispatcher: Any, given: list[Any], always: bool) -> Any:
+    """What the compiled function gives, if it was compiled for such arguments or wraps integers.
+
+    With `always` it is compiled now. A division by zero raises, as the program's own call would.
+    """
     if any(map(_holds_unknown, given)):
         return _UNKNOWN
     from numba import typeof
 
     try:
         known = tuple(map(typeof, given)) in dispatcher.overloads
-        if known or _hashes(dispatcher):
+        if known or always or _hashes(dispatcher):
             return dispatcher(*given)
+    except ZeroDivisionError:
+        raise
     except Exception:  # the source raises as well, or is all that there is
         pass
     return _UNKNOWN

@@ -68,9 +68,13 @@ class Scalar:
         try:
             self._loop(single)(size, *given, *[out.reshape(-1) for out in outs])
         except NumbaError as error:
+            said = str(error)
+            hint = ""
+            if "ng_sign" in said and "complex" in said:
+                hint = "write np.sqrt(z.real**2 + z.imag**2) for abs(z) of a complex number, or "
             raise NoDerivative(
                 f"npgrad: Numba cannot compile the derivative of {self.label}, made from its "
-                f"source ({str(error).strip().splitlines()[-1]}). Give it a rule with "
+                f"source ({said.strip().splitlines()[-1]}). Instead: {hint}give it a rule with "
                 "npgrad.register_vjp, or differentiate its Python source with npgrad.njit, or "
                 "npgrad.value(x) to cut the gradient on purpose."
             ) from error
@@ -248,6 +252,10 @@ def identifier(function: Any) -> str:
 
 def _results(source: Any) -> int:
     """How many results a function returns as a tuple; 0 if it returns none or one."""
+    returns = [n.value for n in ast.walk(tree_of(source)) if isinstance(n, ast.Return) and n.value]
+    parts = [e for value in returns if isinstance(value, ast.Tuple) for e in value.elts]
+    if any(isinstance(part, (ast.Tuple, ast.List)) for part in parts):
+        raise NoSource("it returns a tuple inside of a tuple")
     counts = {
         len(node.value.elts) if isinstance(node.value, ast.Tuple) else 0
         for node in ast.walk(tree_of(source))

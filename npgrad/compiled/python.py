@@ -13,6 +13,8 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from npgrad.compiled.frozen import names_of, source_of
 from npgrad.compiled.overloads import overloaded
 from npgrad.graph.modes import WRAPPED
@@ -39,6 +41,30 @@ def _recording(value: Any) -> Any:
     return value if new is None else new
 
 
+def as_numba(value: Any) -> Any:
+    """A Python float or complex number as the 64-bit type that Numba gives it.
+
+    Beside a float32 array Python's own numbers are weak, and the result stays float32.
+    """
+    kind = type(value)
+    if kind is tuple:
+        return tuple(map(as_numba, value))
+    return _NUMBERS[kind](value) if kind in _NUMBERS else value
+
+
+_NUMBERS: dict[Any, Any] = {float: np.float64, complex: np.complex128}
+
+
+def _typed(code: types.CodeType) -> types.CodeType:
+    """`code` with the floats written in it of Numba's type."""
+    return code.replace(
+        co_consts=tuple(
+            _typed(value) if isinstance(value, types.CodeType) else as_numba(value)
+            for value in code.co_consts
+        )
+    )
+
+
 def python_of(dispatcher: Any) -> Callable[..., Any]:
     """The copy of ``dispatcher.py_func`` that records."""
     made = _copies.get(dispatcher)
@@ -47,7 +73,8 @@ def python_of(dispatcher: Any) -> Callable[..., Any]:
     source = source_of(dispatcher) or dispatcher.__wrapped__
     space = dict(source.__globals__)
     cells = tuple(types.CellType() for _ in source.__closure__ or ())
-    copy = types.FunctionType(source.__code__, space, source.__name__, source.__defaults__, cells)
+    code, defaults = _typed(source.__code__), as_numba(source.__defaults__)
+    copy = types.FunctionType(code, space, source.__name__, defaults, cells)
     copy.__kwdefaults__ = source.__kwdefaults__
     free = dict(zip(source.__code__.co_freevars, cells, strict=True))
 
@@ -56,7 +83,7 @@ def python_of(dispatcher: Any) -> Callable[..., Any]:
     @functools.wraps(source)
     def run(*args: Any, **kwargs: Any) -> Any:
         for name, value in names_of(source).items():  # as frozen, or as they are now
-            made = _recording(value)
+            made = as_numba(_recording(value))
             if name in shadows and value is getattr(builtins, name, None):
                 made = shadows[name]  # a module that is wrapped just now has it among its names
             if name in free:
@@ -65,7 +92,7 @@ def python_of(dispatcher: Any) -> Callable[..., Any]:
                 space[name] = made
         token = WRAPPED.set(True)
         try:
-            return copy(*args, **kwargs)
+            return copy(*map(as_numba, args), **{k: as_numba(v) for k, v in kwargs.items()})
         finally:
             WRAPPED.reset(token)
 

@@ -105,7 +105,7 @@ def _remedy(package: str, name: str) -> str:
     chapter = package.removeprefix("scipy.")
     first = name.partition(".")[0]
     if chapter.partition(".")[0] not in _CHAPTERS:
-        return f"npgrad.scipy has no stand-in for it: {OWN}"
+        return f"{_also()}; npgrad.scipy has no stand-in for it: {OWN}"
     try:
         ours = list(getattr(importlib.import_module(f"npgrad.{package}"), "__all__", ()))
     except ImportError:
@@ -123,4 +123,12 @@ def _remedy(package: str, name: str) -> str:
     near = difflib.get_close_matches(first, ours, SHOWN, 0.5)
     near += [other for other in ours if other not in near][: SHOWN - len(near)]
     listed = f" (npgrad.{package} has {', '.join(near)})" if near else ""
-    return f"npgrad has no stand-in for it{listed}: {OWN}"
+    return f"{_also()}; npgrad has no stand-in for it{listed}: {OWN}"
+
+
+def _also() -> str:
+    """What serves where SciPy computes in Python."""
+    return (
+        'npgrad.wrap(f, also=("scipy",)) in place of f, if that is written in Python (many of '
+        "signal, stats, integrate and interpolate are)"
+    )

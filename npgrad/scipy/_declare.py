@@ -89,13 +89,18 @@ def quietly(call: Callable[[], Any]) -> Any:
         WRAPPED.reset(token)
 
 
+def _is_function(value: Any) -> bool:
+    """Whether `value` is a function, or one of scipy.fft's, which are objects."""
+    return isinstance(value, types.FunctionType) or type(value).__name__ == "_Function"
+
+
 class _AsImported:
     """A chapter of SciPy as it was imported: wrapped code may put stand-ins under its names."""
 
     def __init__(self, chapter: Any) -> None:
         self._chapter = chapter
         self._names = {
-            name: _quiet(value) if isinstance(value, types.FunctionType) else value
+            name: _quiet(value) if _is_function(value) else value
             for name, value in vars(chapter).items()
         }
 

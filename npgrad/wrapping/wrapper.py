@@ -169,6 +169,8 @@ _OF_INTEGERS = (
     "npgrad: int(x) makes an integer of a recorded number. One that stands beside arrays in a "
     "differentiated argument counts as a float: keep it in another argument, or out of argnums."
 )
+# What Cython says of an object without memory: it names no class.
+_COMPILED_SAYS = ("No matching signature found", "contiguous array  of dtype")
 _OF_DRAWS = (
     "npgrad: np.random fills plain arrays alone, and np.empty makes one that records here: "
     "out[...] = rng.standard_normal(n) in place of out=."
@@ -184,7 +186,7 @@ def _explain(error: Exception) -> None:
     text = str(error)
     if getattr(error, "__notes__", None) or isinstance(error, GradientLost):  # says it itself
         return
-    if "GradArray" in text:
+    if "GradArray" in text or any(words in text for words in _COMPILED_SAYS):
         error.add_note(_OF_INTEGERS if "interpreted as an integer" in text else _OF_COMPILED)
     elif "must be contiguous, writable, aligned" in text:
         error.add_note(_OF_DRAWS)

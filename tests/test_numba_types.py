@@ -1,0 +1,122 @@
+"""Numba's types and errors, in the Python source of a compiled function that is recorded."""
+
+import numpy as np
+import pytest
+
+import npgrad
+from npgrad.errors import GradientLost, NoDerivative
+
+numba = pytest.importorskip("numba")
+njit = numba.njit
+
+
+@njit
+def nested(x, y):
+    return x * y, (x * 2, y * 3)
+
+
+def test_a_tuple_inside_of_a_returned_tuple():
+    def f(p):
+        a, (b, c) = nested(p[0], p[1])
+        return a + 3 * b + 4 * c
+
+    np.testing.assert_allclose(npgrad.grad(f)(np.array([1.0, 2.0])), [8.0, 13.0])
+    with pytest.raises(GradientLost, match="a tuple inside of a tuple"):
+        npgrad.grad(f, wrap=False)(np.array([1.0, 2.0]))
+
+
+@njit
+def in_double(x):
+    s = x[0] * 0.1
+    for i in range(x.size):
+        s += x[i] * 0.3
+    return s / 3.0
+
+
+def test_floats_beside_float32_are_64_bit_wide():
+    x = np.linspace(0.1, 2.3, 300, dtype=np.float32)
+    value, gradient = npgrad.value_and_grad(in_double)(x)
+    assert value == in_double(x) and value.dtype == np.float64
+    assert gradient.dtype == np.float32
+    np.testing.assert_allclose(gradient[1:], 0.1, rtol=1e-6)
+
+
+@njit
+def reciprocals(x):
+    s = 0.0
+    for i in range(x.size):
+        s += 1.0 / x[i]
+    return s
+
+
+@njit(error_model="numpy")
+def quiet_reciprocals(x):
+    return (1.0 / x).sum()
+
+
+@njit
+def logarithms(x):
+    return np.log(x).sum()
+
+
+def test_a_division_by_zero_raises_where_the_compiled_one_does():
+    def f(p):
+        try:
+            return reciprocals(p)
+        except ZeroDivisionError:
+            return p[1] * 5
+
+    p = np.array([0.0, 2.0])
+    value, gradient = npgrad.value_and_grad(f)(p)
+    assert value == f(p) == 10.0
+    np.testing.assert_array_equal(gradient, [0.0, 5.0])
+    np.testing.assert_array_equal(npgrad.grad(quiet_reciprocals)(p), [-np.inf, -0.25])
+    np.testing.assert_array_equal(npgrad.grad(logarithms)(p), [np.inf, 0.5])
+
+
+@njit
+def squares(a, x):
+    s = 0.0
+    for i in range(a.size):
+        s += a[i] * a[i] * x[0]
+    return s
+
+
+@njit
+def counted(a, x):
+    for i in range(a.size):
+        a[i] += 2
+    return a[0] * x[0]
+
+
+@njit
+def wraps(a, x):
+    a[0] = a[0] + 200
+    return a[0] * x[0]
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.int32, np.uint32])
+def test_integers_are_64_bits_wide(dtype):
+    a = np.array([200, 3], dtype) * (500 if np.dtype(dtype).itemsize == 4 else 1)
+    a = a.astype(dtype)
+    expected = float(np.sum(a.astype(np.int64) ** 2))
+    np.testing.assert_allclose(npgrad.grad(lambda x: squares(a, x))(np.ones(1)), [expected])
+    assert squares(a, np.ones(1)) == expected
+    filled = np.array([3, 4], dtype)
+    np.testing.assert_allclose(npgrad.grad(lambda x: counted(filled, x))(np.ones(1)), [5.0])
+    assert filled.tolist() == [5, 6]
+
+
+def test_integers_that_wrap_are_refused():
+    with pytest.raises(GradientLost, match="integers that do not fit"):
+        npgrad.grad(lambda x: wraps(np.array([100, 2], np.uint8), x))(np.ones(1))
+
+
+@njit
+def modulus(x):
+    return abs(complex(x, 1.0))
+
+
+def test_the_modulus_of_a_complex_number_says_what_to_write():
+    with pytest.raises(NoDerivative, match=r"np\.sqrt\(z\.real\*\*2 \+ z\.imag\*\*2\)"):
+        npgrad.grad(lambda x: modulus(x))(1.5)
