@@ -151,10 +151,10 @@ def test_a_method_is_read(f, expected) -> None:
 
 
 def test_what_a_method_needs() -> None:
-    model = Line(2.0)
-    assert reading(model.by_property, X).needed((model, X), {}) is needs.NOTHING
-    assert reading(model.loss, X).needed((model, X), {}) is needs.NOTHING
-    assert names(reading(model.makes, X).needed((model, X), {})) == ["np"]
+    model, x = Line(2.0), npgrad.array(X)
+    assert reading(model.by_property, X).needed((model, x), {}) is needs.NOTHING
+    assert reading(model.loss, X).needed((model, x), {}) is needs.NOTHING
+    assert names(reading(model.makes, X).needed((model, x), {})) == ["np"]
 
 
 def test_an_object_that_holds_a_function_takes_the_whole_plan() -> None:
@@ -247,3 +247,56 @@ def test_lists_of_an_object() -> None:
         p, q = a * a, b * c
         expected = [2 * a * (1 + 2 * p), c * (1 + 2 * q), b * (1 + 2 * q)]
         np.testing.assert_allclose(npgrad.grad(model.loss)(X), expected)
+
+
+LEAF = npgrad.array(X)
+
+
+def of_global(x):
+    return np.array([x[0] * LEAF[1], 1.0])[0]
+
+
+def of_default(x, leaf=LEAF):
+    return np.array([x[0] * leaf[1], 1.0])[0]
+
+
+def of_closure():
+    leaf = LEAF
+    return lambda x: np.array([x[0] * leaf[1], 1.0])[0]
+
+
+def test_what_reaches_nothing_recorded_runs_as_it_is() -> None:
+    """Its buffers are NumPy's, and so is its result; with a recorded value anywhere they record."""
+    model, x = Line(2.0), npgrad.array(X)
+    wrapped = npgrad.wrap(model.makes)
+    for _ in range(3):
+        made = wrapped(X)
+    assert type(made) is np.float64 and made == model.makes(X)
+    assert type(wrapped(x)) is npgrad.GradArray
+    model.slope = npgrad.array(2.0)
+    np.testing.assert_allclose(wrapped(X).backward()[model.slope], 2 * 2.0 * X @ X)
+    model.slope = 2.0
+    assert type(wrapped(X)) is np.float64
+    for f in (of_global, of_default, of_closure()):
+        wrapped = npgrad.wrap(f)
+        for _ in range(3):
+            np.testing.assert_allclose(wrapped(X).backward()[LEAF], [0, X[0], 0])
+
+    def of_list(x, items):
+        return np.array([x[0] * items[0], 1.0])[0]
+
+    wrapped = npgrad.wrap(of_list)
+    for _ in range(3):
+        assert type(wrapped(X, [1.0, 2.0])) is not npgrad.GradArray or _ < 1
+        np.testing.assert_allclose(wrapped(X, [x[0], 2.0]).backward()[x], [X[0], 0, 0])
+
+
+def test_a_caller_buffer_of_a_plain_call_is_the_callers() -> None:
+    def f(x, out):
+        out[:] = x
+        return out
+
+    wrapped, out = npgrad.wrap(f), np.zeros(3)
+    for _ in range(3):
+        made = wrapped(X, out)
+    assert made is out

@@ -39,3 +39,16 @@ def test_scipys_distributions_while_scipy_is_wrapped():
     gradient = npgrad.grad(npgrad.wrap(likelihood, also=("scipy",)))(np.array([0.5, 2.0]))
     left = np.array([-0.2, 0.7])  # the mean's derivative is r / s^2, the scale's r^2 / s^3 - 1 / s
     assert np.allclose(gradient, [np.sum(left) / 4, np.sum(left**2) / 8 - 1])
+
+
+def test_a_module_that_takes_the_place_of_another(monkeypatch):
+    """As a reloader makes it; the one before is freed, so that its address may be used again."""
+    text = (
+        "import numpy as np\ndef f(p):\n    b = np.zeros(2)\n    b[0] = p[1]\n    return b.sum()\n"
+    )
+    for _ in range(6):
+        module = types.ModuleType("odd_plugin")
+        exec(compile(text, "odd_plugin.py", "exec"), module.__dict__)
+        monkeypatch.setitem(sys.modules, "odd_plugin", module)
+        for _ in range(3):
+            assert npgrad.grad(module.f)(np.ones(2)).tolist() == [0.0, 1.0]

@@ -43,6 +43,7 @@ class _Nothing(tuple[Any, ...]):
 
 
 NOTHING: Needed = _Nothing()
+BARE: Needed = _Nothing()  # nothing that the function can reach is recorded: it runs as it is
 PLAIN = frozenset(
     (GradArray, int, float, complex, bool, str, bytes, type(None), slice, range, type(...))
 ) | frozenset(
@@ -79,6 +80,7 @@ class Reading:
         self._said: set[str] = set()
         self._lists = False
         self._text = False
+        self._always = False  # a default is recorded
         self._asked = False  # for the type of what it is given, or its text
         self._found: list[tuple[dict[str, Any], Entry]] = []
         self.kinds: Kinds = {kind: Class(kind) for kind in kinds}
@@ -141,8 +143,10 @@ class Reading:
         defaults, named = function.__defaults__, function.__kwdefaults__
         self._functions.append((function, function.__code__, defaults, named))
         for value in (*(defaults or ()), *(named or {}).values()):
-            if not Look({}, (), PLAIN, ITEMS).closed(value):
+            look = Look({}, (), PLAIN, ITEMS)
+            if not look.closed(value):
                 raise Unknown
+            self._always = self._always or look.recorded
             self._lists = self._lists or type(value) in CONTAINERS
         for cell in function.__closure__ or ():
             value = content(cell)
@@ -233,15 +237,20 @@ class Reading:
     def needed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Needed | None:
         """What a call needs: None for everything that is planned."""
         look: Look | None = None
-        said, kinds = self._said, self.kinds
+        said, kinds, met = self._said, self.kinds, False
         for value in (*args, *kwargs.values()) if kwargs else args:
             kind = type(value)
+            if kind is GradArray:
+                met = True
+                continue
             if kind in PLAIN or (kind is np.ndarray and not value.dtype.hasobject):
                 continue
             if kind in kinds and not kinds[kind].slots:  # most of them: arrays and numbers in it
                 for name, part in list(value.__dict__.items()):
-                    if name in said and not _atom(part):
-                        break
+                    if name in said:
+                        if not _atom(part):
+                            break
+                        met = met or type(part) is GradArray
                 else:
                     continue
             look = look or self._look()
@@ -251,7 +260,17 @@ class Reading:
             look = look or self._look()
             if not look.closed(get()):
                 return None
+        if not (met or (look is not None and look.recorded) or self._holds_recorded()):
+            return BARE
         return self.simple if look is None or not look.containers else self.general
+
+    def _holds_recorded(self) -> bool:
+        """Whether a name, a closure or a default means a GradArray."""
+        return (
+            self._always
+            or any(type(get(name)) is GradArray for get, name in self._constants)
+            or any(type(content(cell)) is GradArray for cell, _ in self._cells)
+        )
 
 
 def _atom(value: Any) -> bool:

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from npgrad.graph.array import GradArray
 from npgrad.wrapping.said import words
 
 Space = Any  # a class's dictionary, which can be read only
@@ -100,17 +101,19 @@ Kinds = dict[type, Class]
 
 
 class Look:
-    """One look at what a call is given, at how much of it, and whether containers were among it."""
+    """One look at what a call is given: whether containers, or GradArrays, were among it."""
 
-    __slots__ = ("_kinds", "_left", "_plain", "_said", "containers")
+    __slots__ = ("_kinds", "_left", "_plain", "_said", "containers", "recorded")
 
     def __init__(self, kinds: Kinds, said: Any, plain: frozenset[type], most: int) -> None:
         self._kinds, self._said, self._plain, self._left = kinds, said, plain, most
-        self.containers = False
+        self.containers = self.recorded = False
 
     def closed(self, value: Any) -> bool:
         """Whether `value` leads to nothing but arrays, numbers, text and classes that are known."""
         kind = type(value)
+        if kind is GradArray:
+            self.recorded = True
         if kind in self._plain:
             return True
         if kind is np.ndarray:
@@ -124,8 +127,6 @@ class Look:
         if known is None or self._left <= 0:
             return False
         self._left -= 1
-        said, plain = self._said, self._plain
-        for name, part in attributes(value, known.slots):
-            if name in said and type(part) not in plain and not self.closed(part):
-                return False
-        return True
+        said = self._said
+        held = attributes(value, known.slots)
+        return all(name not in said or self.closed(part) for name, part in held)

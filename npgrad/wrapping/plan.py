@@ -173,6 +173,8 @@ class Plan:
     def meet(self, f: Any) -> None:
         """Note what `f` itself asks for: no name of its module need lead to it."""
         code, space = getattr(f, "__code__", None), getattr(f, "__globals__", None)
+        if space is not None and not any(patch.space is space for patch in self.all):
+            self.modules = 0  # a module that has taken the place of another
         if code is not None and space is not None and asks(code):
             with LOCK:
                 patch = patch_of(space)

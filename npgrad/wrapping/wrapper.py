@@ -18,7 +18,7 @@ from npgrad.transforms import grad as _grad
 from npgrad.wrapping.arguments import Targets, filling, targets_of
 from npgrad.wrapping.given import TAKEN, Own, itself, partial_of, standing
 from npgrad.wrapping.imports import Call, install
-from npgrad.wrapping.needs import NOTHING, PLAIN, Needs
+from npgrad.wrapping.needs import BARE, NOTHING, PLAIN, Needs
 from npgrad.wrapping.patch import LOCK
 from npgrad.wrapping.plan import Plan, code_of, plan_for
 from npgrad.wrapping.rewriting import Local
@@ -122,6 +122,8 @@ def wrapped(f: Callable[..., Any], plan: Plan) -> Callable[..., Any]:
         if _DISABLED.get():
             return target(*args, **kwargs)
         needed = needs(args, kwargs)
+        if needed is BARE:
+            return target(*args, **kwargs)
         if needed is NOTHING:
             return filling(target, writes, args, kwargs) if writes else target(*args, **kwargs)
         opened: list[Any] = []  # the patches of this call; those of modules that it imports join
