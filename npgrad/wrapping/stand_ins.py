@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from npgrad.wrapping.assertions import assertions
 from npgrad.wrapping.builtin_names import CONTAINERS, NUMPY_TYPES
 from npgrad.wrapping.caches import CACHES, Uncached
 from npgrad.wrapping.elements import python_ufunc, vectorized
@@ -65,8 +66,16 @@ def _attribute(module: types.ModuleType, name: str) -> Any:
     value = getattr(module, name)
     if name == "ma":
         _meet_masked()
+    elif name == "testing":
+        _meet_testing()
     new = replacement(value)
     return value if new is None else new
+
+
+def _ask_later(made: types.ModuleType) -> None:
+    """Modules of NumPy's that are loaded on use are asked for by `__getattr__`."""
+    for name in ("ma", "testing"):
+        made.__dict__.pop(name, None)
 
 
 @functools.cache
@@ -92,7 +101,7 @@ def _numpy() -> dict[int, Any]:
             names[name] = NUMPY_TYPES[id(value)]
             _originals[id(names[name])] = value
     found[id(np)] = _standing_for(np, names)
-    found[id(np)].__dict__.pop("ma", None)  # loaded on use, and asked for by `__getattr__`
+    _ask_later(found[id(np)])
     found.update(NUMPY_TYPES)
     found[id(math)] = MATH
     found[id(cmath)] = CMATH
@@ -145,9 +154,21 @@ def _meet_masked() -> None:
         _scipy[id(module)] = _standing_for(module, masked_names())
 
 
+def _meet_testing() -> None:
+    module = sys.modules.get("numpy.testing")
+    if module is None or id(module) in _scipy:
+        return
+    made = assertions(module)
+    for name, new in made.items():
+        _scipy[id(getattr(module, name))] = new
+        _originals[id(new)] = getattr(module, name)
+    _scipy[id(module)] = _standing_for(module, made)
+
+
 def meet_scipy() -> None:
-    """Stand-ins for the chapters of SciPy, and for ``numpy.ma``, that were imported since."""
+    """Stand-ins for chapters of SciPy, and of NumPy's modules, that were imported since."""
     _meet_masked()
+    _meet_testing()
     _meet_numba()
     for listener in LISTENERS:
         listener()
@@ -284,7 +305,7 @@ def _numpy_where(asked: frozenset[Any], lists: frozenset[Any]) -> types.ModuleTy
     names.update({n: v for n, v in vars(np).items() if isinstance(v, type) and v in asked})
     names.update({n: adapted(v, asked, lists) for n, v in NAMED.items() if v in lists})
     made = _standing_for(np, names)
-    made.__dict__.pop("ma", None)
+    _ask_later(made)
     return made
 
 
