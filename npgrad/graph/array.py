@@ -222,6 +222,9 @@ class GradArray(Declared):
         if recorded(self):
             if doors.defers(sys._getframe(1)):
                 return backend.holding(self)
+            if doors.calls_it(sys._getframe(1), "__array__"):
+                kept = not copy and (dtype is None or dtype == self.dtype)
+                return self if kept else self.astype(self.dtype if dtype is None else dtype)
             raise GradientLost(lost(self, "np.asarray(x), or storing x in a plain array or list,"))
         return export(self, dtype, copy)
 

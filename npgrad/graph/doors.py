@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dis
+import functools
 import itertools
 import linecache
 import re
@@ -10,7 +11,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 from .modes import WRAPPED
@@ -204,6 +205,33 @@ _REMAINDERS = [
 ]
 
 
+@functools.lru_cache(maxsize=256)
+def _calls_of(code: CodeType, name: str) -> frozenset[int]:
+    """Where `code` calls the method `name`: the first call of what begins where it is asked for."""
+    found: set[int] = set()
+    asked = set()
+    steps = [*dis.get_instructions(code), None]
+    for step, after in itertools.pairwise(steps):
+        assert step is not None
+        place = step.positions
+        begin = None if place is None else (place.lineno, place.col_offset)
+        if step.opname in ("LOAD_ATTR", "LOAD_METHOD") and step.argval == name:
+            asked.add(begin)
+        elif step.opname.startswith("CALL") and begin in asked:
+            asked.discard(begin)
+            end = len(code.co_code) if after is None else after.offset
+            found.update(range(step.offset, end))  # with what the interpreter keeps behind it
+    return frozenset(found)
+
+
+def calls_it(frame: FrameType, name: str) -> bool:
+    """Whether wrapped code calls the method `name` itself, just now; C code leaves no frame."""
+    code = frame.f_code
+    if not WRAPPED.get() or name not in code.co_names or _not_covered() is not None:
+        return False
+    return frame.f_lasti in _calls_of(code, name)
+
+
 def shut(node: Node | None, what: str, frame: FrameType) -> str:
     """The message of a door that stays shut, at which `frame` stands."""
     message = _message(node, what, frame)
@@ -219,6 +247,11 @@ GENERAL = (
     "NumPy's own function (np.sin(x), not math.sin(x)); np.stack([...]) of a list of results, not "
     "np.array([...]); np.zeros(shape, like=x) or np.zeros_like(x) for a buffer to write into; "
     "npgrad.wrap(f) for code that makes its own buffers"
+)
+RECORDING = (  # in wrapped code, where makers record
+    "np.array(items) of a list that lies in a variable, as in np.exp(np.array(items)); NumPy's own "
+    "function in place of math's or of a plain array's method, as np.put(y, ...); "
+    "npgrad.register_vjp(function, ...) to give compiled code that takes numbers a rule"
 )
 REFUSED = [0]  # how many doors stayed shut so far, in all threads
 # The last: thread, count, message, and in another thread the arguments that were recorded.
@@ -252,7 +285,8 @@ def _message(node: Node | None, what: str, frame: FrameType) -> str:
         known += f"numbers; or {also}" if (also := _not_covered()) else "numbers"
     if divides_polynomials(frame):
         known = "np.polydiv(p, q) in wrapped code, for p / q of two np.poly1d"
-    instead = known or _not_covered() or _left_alone() or GENERAL
+    general = RECORDING if WRAPPED.get() else GENERAL
+    instead = known or _not_covered() or _left_alone() or general
     return (
         f"npgrad: {what} {begin}{asked} Instead: {instead}; npgrad.value(x) to cut the gradient "
         "on purpose."

@@ -113,15 +113,20 @@ def _collect(items: Any, place: tuple[int, ...], found: list[tuple[Any, Any, Any
     return plain
 
 
+def in_objects(dtype: Any) -> str:
+    """The message where recorded values would become entries of an array of another kind."""
+    return (
+        f"npgrad: a list that holds recorded numbers would become an array of {dtype}, and lose "
+        "their gradient. Keep them in a list, or np.stack those that are numbers."
+    )
+
+
 def stacked(items: Any) -> GradArray:
     """The array NumPy would make of the nested list `items`, recorded."""
     found: list[tuple[Any, Any, Any]] = []
     array = backend.asarray(_collect(items, (), found))
     if array.dtype.kind not in "fc" and found:
-        raise GradientLost(
-            f"npgrad: a list that holds recorded numbers would become an array of {array.dtype}, "
-            "and lose their gradient. Keep them in a list, or np.stack those that are numbers."
-        )
+        raise GradientLost(in_objects(array.dtype))
     recorded = [(place, node) for place, node, _ in found if node is not None]
     if not recorded:
         return GradArray(array, None)

@@ -266,6 +266,11 @@ def types_asked_for(codes: Iterable[types.CodeType]) -> frozenset[Any]:
                 if instruction.opname == "IS_OP" and before.opname != "LOAD_CONST":
                     named = before.opname.startswith("LOAD_") and before.argval in _NAMED
                     asked.update([_NAMED[before.argval]] if named else _NAMED.values())
+                    place = instruction.positions
+                    line = None if place is None else place.lineno
+                    for kind in _NAMED if not named else [before.argval]:
+                        if kind in code.co_names:
+                            doors.LEFT_ALONE.setdefault(code.co_filename, (kind, line))
                 before = instruction
     return frozenset(asked)
 

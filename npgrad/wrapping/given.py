@@ -17,7 +17,7 @@ import numpy as np
 
 from npgrad.graph.array import GradArray
 from npgrad.wrapping.builtin_names import SHADOWS, asks_identity, names_asked
-from npgrad.wrapping.holders import held_by, slots_of
+from npgrad.wrapping.holders import attributes_of, held_by, slots_of
 from npgrad.wrapping.needs import PLAIN
 from npgrad.wrapping.patch import LOCK, Patch, look_at, patch_of
 from npgrad.wrapping.places import content, functions_of, is_own, places_in
@@ -49,9 +49,14 @@ class Own(Patch):
         super().__init__({}, [])
         self.plan = plan
         self.owner = (f.__self__,) if type(f) is types.MethodType else ()
-        function = code_of(f)
-        module = getattr(function, "__module__", None)
-        self.functions = [each for each in functions_of(function, module) if not is_own(each)]
+        given = (*f.args, *f.keywords.values()) if type(f) is functools.partial else ()
+        self.functions = [
+            each
+            for function in (code_of(f), *given)
+            if type(function) is types.FunctionType or function not in given
+            for each in functions_of(function, getattr(function, "__module__", None))
+            if not is_own(each)
+        ]
         codes = [each.__code__ for each in self.functions if asks_identity(each.__code__)]
         self.names = names_asked(codes)
         self.held: list[Any] = []  # nothing was looked at yet
@@ -71,8 +76,11 @@ class Own(Patch):
         self.held = held
         self.places = [place for function in self.functions for place in places_in(function)]
         for value in held:
-            if _may_hold(type(value)) and self.plan.covers(type(value).__module__):
-                self.places += slots_of(value, type(value).__module__)
+            kind = value if isinstance(value, type) else type(value)
+            if _may_hold(kind) and self.plan.covers(kind.__module__):
+                self.places += slots_of(value, kind.__module__)
+                if "<locals>" in kind.__qualname__:  # no name of a module leads to it
+                    self.places += attributes_of(kind, self.names)
         self.tables = self._tables(held)
 
     def _tables(self, held: Iterable[Any]) -> list[Patch]:

@@ -22,7 +22,7 @@ from npgrad.errors import GradientLost, NoDerivative
 from npgrad.graph import backend, ownership
 from npgrad.graph.array import GradArray, lost, plain, recorded, storage, unwrap
 from npgrad.graph.modes import WRAPPED as ACTIVE
-from npgrad.graph.stacking import has_recorded, items_of, stacked
+from npgrad.graph.stacking import has_recorded, in_objects, items_of, stacked
 from npgrad.graph.views import region
 from npgrad.methods import adopted
 from npgrad.rules import creation
@@ -116,6 +116,7 @@ def converted(function: Any, copies: bool) -> Maker:
             return _converted(function, elements(a), args, kwargs)
         if kind is list or kind is tuple or isinstance(a, SEQUENCES):
             if has_recorded(a):
+                _refuse_objects(args[0] if args else kwargs.get("dtype"))
                 kwargs.pop("subok", None)  # np.asarray, which copies no more, does not know it
                 return _converted(np.asarray if copies else function, stacked(a), args, kwargs)
             return constant(function(a, *args, **kwargs))
@@ -131,6 +132,12 @@ def converted(function: Any, copies: bool) -> Maker:
         return constant(made) if copies or made is not a else made
 
     return maker
+
+
+def _refuse_objects(dtype: Any) -> None:
+    """Raise where lists of recorded values, of any lengths, would become an array of objects."""
+    if dtype is not None and np.dtype(dtype).hasobject:
+        raise GradientLost(in_objects(np.dtype(dtype)))
 
 
 def _converted(function: Any, a: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import pickle
+import re
 import struct
 import types
 from collections.abc import Callable, Iterable, Iterator
@@ -155,7 +157,7 @@ def wrapped(f: Callable[..., Any], plan: Plan) -> Callable[..., Any]:
         except BaseException as error:  # once more: the lines above may be what was interrupted
             leave(opened)
             ACTIVE.set(outer)
-            if isinstance(error, (TypeError, ValueError, struct.error)):
+            if isinstance(error, (TypeError, ValueError, struct.error, pickle.PicklingError)):
                 _explain(error)
             raise
 
@@ -183,17 +185,28 @@ _OF_DATA = (
 )
 
 
+_TAKE_DATA = re.compile("JSON serializable|buffer API")
+_OF_PICKLES = (
+    "npgrad: in wrapped code another function stands for this one, and cannot be pickled. Another "
+    "process records nothing: what it computes has no gradient. Give it plain values, and a "
+    "function of your own that calls this one."
+)
+
+
 def _explain(error: Exception) -> None:
     """Say what happened where code that cannot be taught to met a recorded array."""
     text = str(error)
     if getattr(error, "__notes__", None) or isinstance(error, GradientLost):  # says it itself
         return
-    if "GradArray" in text or any(words in text for words in _COMPILED_SAYS):
+    compiled = "GradArray" in text or any(words in text for words in _COMPILED_SAYS)
+    if compiled and not _TAKE_DATA.search(text):
         error.add_note(_OF_INTEGERS if "interpreted as an integer" in text else _OF_COMPILED)
     elif "must be contiguous, writable, aligned" in text:
         error.add_note(_OF_DRAWS)
-    elif "JSON serializable" in text or isinstance(error, struct.error):
+    elif _TAKE_DATA.search(text) or isinstance(error, struct.error):
         error.add_note(_OF_DATA)
+    elif "not the same object as" in text:
+        error.add_note(_OF_PICKLES)
 
 
 def prepare(f: Callable[..., Any], wanted: bool) -> Callable[..., Any]:

@@ -1,0 +1,70 @@
+"""What wrapped code is told at a door that stays shut: words that fit where makers record."""
+
+import ctypes
+import hashlib
+import json
+import math
+import pickle
+
+import numpy as np
+import pytest
+
+import npgrad
+
+X = np.array([0.4, 1.2, 0.7])
+
+
+def refused(f) -> str:
+    with pytest.raises((npgrad.errors.GradientLost, TypeError, pickle.PicklingError)) as caught:
+        npgrad.grad(f)(X)
+    return " ".join([str(caught.value), *getattr(caught.value, "__notes__", ())])
+
+
+def by_list(x):
+    items = [x[0], x[1]]
+    return np.exp(items).sum()
+
+
+def test_a_list_in_a_variable_is_told_of_np_array() -> None:
+    said = refused(by_list)
+    assert "np.exp(np.array(items))" in said and "not np.array" not in said
+    assert "npgrad.wrap(f)" not in said
+
+
+def test_compiled_code_is_told_of_a_rule() -> None:
+    assert "npgrad.register_vjp" in refused(lambda x: ctypes.c_double(x[0]).value)
+
+
+def test_a_list_of_arrays_as_objects() -> None:
+    said = refused(lambda x: np.array([x, x[:2]], dtype=object)[1].sum())
+    assert "array of object" in said and "Keep them in a list" in said
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: hashlib.md5(x).hexdigest() and x.sum(),
+        lambda x: json.dumps(x.tolist()) and x.sum(),
+    ],
+)
+def test_what_takes_data_is_told_of_the_value(f) -> None:
+    assert "npgrad.value(x)" in refused(f)
+
+
+def test_a_stand_in_that_is_pickled() -> None:
+    said = refused(lambda x: pickle.dumps(math.sin) and x.sum())
+    assert "stands for this one" in said and "records nothing" in said
+
+
+def test_an_array_asked_for_by_its_method() -> None:
+    """``x.__array__()`` in wrapped code is what np.asarray(x) is there; NumPy's own call is not."""
+    np.testing.assert_array_equal(npgrad.grad(lambda x: x.__array__().sum())(X), np.ones(3))
+    np.testing.assert_array_equal(
+        npgrad.grad(lambda x: (2 * x).__array__(copy=True).sum())(X), 2 * np.ones(3)
+    )
+    single = npgrad.value_and_grad(lambda x: x.__array__(np.float32).sum())(X)
+    assert single[0].dtype == np.float32 and single[1].dtype == np.float64
+    with pytest.raises(npgrad.errors.GradientLost):
+        npgrad.grad(lambda x: x.__array__().sum(), wrap=False)(X)
+    with pytest.raises(npgrad.errors.GradientLost):
+        npgrad.grad(lambda x: x.__array__().sum() + np.random.default_rng(0).permutation(x)[0])(X)
