@@ -226,8 +226,10 @@ def _calls_of(code: CodeType, name: str) -> frozenset[int]:
 
 def calls_it(frame: FrameType, name: str) -> bool:
     """Whether wrapped code calls the method `name` itself, just now; C code leaves no frame."""
-    code = frame.f_code
-    if not WRAPPED.get() or name not in code.co_names or _not_covered() is not None:
+    code, asker = frame.f_code, frame.f_globals.get("__name__", "").partition(".")[0]
+    if not WRAPPED.get() or name not in code.co_names or name == code.co_name or asker in OWN:
+        return False
+    if _not_covered() is not None:
         return False
     return frame.f_lasti in _calls_of(code, name)
 
@@ -250,7 +252,7 @@ GENERAL = (
 )
 RECORDING = (  # in wrapped code, where makers record
     "np.array(items) of a list that lies in a variable, as in np.exp(np.array(items)); NumPy's own "
-    "function in place of math's or of a plain array's method, as np.put(y, ...); "
+    "function in place of math's (np.sin) or of a plain array's method (np.put(y, ...)); "
     "npgrad.register_vjp(function, ...) to give compiled code that takes numbers a rule"
 )
 REFUSED = [0]  # how many doors stayed shut so far, in all threads

@@ -50,10 +50,10 @@ class Own(Patch):
         self.plan = plan
         self.owner = (f.__self__,) if type(f) is types.MethodType else ()
         given = (*f.args, *f.keywords.values()) if type(f) is functools.partial else ()
+        functions = [code_of(f), *(value for value in given if type(value) is types.FunctionType)]
         self.functions = [
             each
-            for function in (code_of(f), *given)
-            if type(function) is types.FunctionType or function not in given
+            for function in functions
             for each in functions_of(function, getattr(function, "__module__", None))
             if not is_own(each)
         ]
