@@ -17,7 +17,7 @@ from .flat import Flat
 from .graph import backend, operators
 from .graph.array import GradArray, current, lost, recorded, storage
 from .graph.modes import WRAPPED, users
-from .graph.node import Node, alive
+from .graph.node import Node, claimed
 from .graph.op import Op
 from .graph.record import call, decided
 from .graph.regions import ALL, fill, getitem, setitem
@@ -222,7 +222,7 @@ def _as_integer_ratio(self: GradArray) -> Any:
 def _tolist(self: GradArray) -> Any:
     """Nested lists of recorded numbers; of Python's in plain code, of what outlived its call."""
     value, node = current(self)
-    if node is not None and not WRAPPED.get() and not alive(node):
+    if node is not None and not WRAPPED.get() and not claimed(node):
         return value.tolist()
     self = in_double(self)
     if self.ndim == 0:
@@ -306,7 +306,7 @@ def _refuse(name: str, why: str) -> Callable[..., Any]:
 def _leave(name: str) -> Callable[..., Any]:
     def method(self: GradArray, *args: Any, **kwargs: Any) -> Any:
         value, node = current(self)
-        if node is None or not alive(node):
+        if node is None or not claimed(node):
             return getattr(value, name)(*args, **kwargs)
         raise GradientLost(lost(self, f"x.{name}()"))
 

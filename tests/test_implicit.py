@@ -232,3 +232,28 @@ def test_complex_unknowns_are_refused_by_name():
         npgrad.grad(lambda a: np.real(square_root(a)))(2 + 1j)
     with pytest.raises(RuleError, match=r"fixed_point: x0 is complex"):
         fixed_point(lambda y, a: (y + a / y) / 2, 1 + 0j)
+
+
+def test_residuals_and_maps_are_wrapped_as_functions_of_transforms_are():
+    def solve(p):
+        z = np.zeros(2)
+        for _ in range(60):
+            z = np.array([np.cos(z[1]) * p, np.sin(z[0])])
+        return z
+
+    def residual(z, p):
+        return np.array([z[0] - np.cos(z[1]) * p, z[1] - np.sin(z[0])])
+
+    def step(z, p):
+        out = np.zeros(2)
+        out[0] = np.cos(z[1]) * p
+        out[1] = np.sin(z[0])
+        return out
+
+    x, y = solve(0.7)
+    # dx = cos y dp - p sin y dy and dy = cos x dx
+    dx = np.cos(y) / (1 + 0.7 * np.sin(y) * np.cos(x))
+    want = [dx, np.cos(x) * dx]
+    np.testing.assert_allclose(npgrad.jacobian(root(solve, residual))(0.7), want, rtol=1e-9)
+    found = npgrad.jacobian(fixed_point(step, np.zeros(2)))(0.7)
+    np.testing.assert_allclose(found, want, rtol=1e-9)

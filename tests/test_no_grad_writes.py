@@ -123,3 +123,43 @@ def test_a_defensive_copy_in_wrapped_code_is_recorded() -> None:
         npgrad.wrap(lambda x: pickle.loads(pickle.dumps(x)).sum() + x.sum())(a)
     assert copy.deepcopy(a) is not a
     assert np.sum(copy.deepcopy(a)).backward().get(a) is None  # outside: a leaf of its own
+
+
+PLAIN: dict[str, Callable[[Any, Any], Any]] = {
+    "slice": lambda t, w: t.__setitem__(slice(None), w),
+    "+=": lambda t, w: t.__iadd__(w),
+    "out": lambda t, w: np.add(t, w, out=t),
+    "out of a function": lambda t, w: np.dot(np.eye(2), w, out=t),
+    "out of a composed function": lambda t, w: np.einsum("i->i", w, out=t),
+    "out and where": lambda t, w: np.add(t, w, out=t, where=np.array([True, True])),
+    "copyto": lambda t, w: np.copyto(t, w),
+    "put": lambda t, w: np.put(t, [0, 1], w),
+    "add.at": lambda t, w: np.add.at(t, [0, 1], w),
+    "asarray": lambda t, w: t.__setitem__(slice(None), np.asarray(w)),
+    "a list": lambda t, w: t.__setitem__(slice(None), [w[0], w[1]]),
+    "assert": lambda t, w: (np.testing.assert_allclose(w, [1.0, 2.0]), t.__iadd__(w.tolist())),
+}
+
+
+@pytest.mark.parametrize("fill", PLAIN.values(), ids=PLAIN.keys())
+def test_a_plain_array_takes_values_there(fill: Callable[[Any, Any], Any]) -> None:
+    """A target network's ``t[:] = w``: a leaf is answered as ``w * 1`` is."""
+    w, t = npgrad.array([1.0, 2.0]), np.zeros(2)
+    with npgrad.no_grad():
+        fill(t, w)
+    assert type(t) is np.ndarray
+    np.testing.assert_array_equal(t, [1.0, 2.0])
+    with pytest.raises((GradientLost, npgrad.errors.InPlaceError)):
+        fill(np.zeros(2), w)
+    constant = npgrad.stop_gradient(w)
+    t[:] = 0.0
+    fill(t, constant)
+    np.testing.assert_array_equal(t, [1.0, 2.0])
+
+
+def test_an_update_that_was_recorded_says_what_to_do() -> None:
+    w = npgrad.array(np.zeros(3))
+    for _ in range(2):
+        w -= 0.1 * np.sum((w - 1) ** 2).backward()[w]
+    with pytest.raises(npgrad.errors.GraphFreed, match="no_grad"):
+        np.sum((w - 1) ** 2).backward()

@@ -16,7 +16,7 @@ from .deferred import LAZY
 from .general import General, Slots, Zeros, item_of
 from .keeping import as_array, parameter, protect
 from .listeners import note
-from .node import Node
+from .node import Node, claimed
 from .refusals import (
     check_parameters,
     is_number_or_array,
@@ -80,7 +80,8 @@ def general_slowly(
     active = any(recorded)
     if active:
         check_parameters(op, values, recorded, frame)
-        if out is not None and type(out) is not GradArray:
+        met = any(p is not None and claimed(p) for p in parents)
+        if met and out is not None and type(out) is not GradArray:
             raise InPlaceError(plain_out(op.name, frame))
     try:
         result = backend.STAND_INS.get(op.fun, op.fun)(*plain, **named)

@@ -13,7 +13,7 @@ from . import backend
 from .deferred import LAZY
 from .doors import asking, shut
 from .modes import MODE, WRAPPED
-from .node import Leaf, Node, alive, recorded_at
+from .node import Leaf, Node, claimed, recorded_at
 
 if TYPE_CHECKING:
     from .array import GradArray
@@ -74,7 +74,7 @@ def plain(handle: GradArray) -> Any:
 def recorded(handle: GradArray) -> bool:
     """Whether a gradient could be lost with the handle's value."""
     node = current(handle)[1]
-    return node is not None and alive(node)
+    return node is not None and claimed(node)
 
 
 def leaf_node(handle: GradArray) -> Node | None:

@@ -9,7 +9,7 @@ from types import CodeType
 from typing import Any
 from weakref import ref
 
-from .modes import ours
+from .modes import MODE, ours
 
 # One counter for all threads; ``next`` on it is atomic. It never goes back, so that a nested
 # differentiation cannot mistake another's values for its own.
@@ -85,6 +85,12 @@ def alive(node: Node) -> bool:
                 seen.add(parent)
                 stack.append(parent)
     return False
+
+
+def claimed(node: Node) -> bool:
+    """Whether a gradient would be lost with the value of `node`; under `no_grad` none is wanted."""
+    mode = MODE.get()
+    return (mode is None or mode.recording) and alive(node)
 
 
 def open_leaves(node: Node) -> frozenset[int]:

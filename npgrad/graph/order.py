@@ -44,7 +44,8 @@ def freed(node: Node) -> GraphFreed:
     return GraphFreed(
         "npgrad: this recording was already swept backward, and what it kept for "
         f"{node.op.name} was freed.{recorded_at(node)} Use backward(retain_graph=True) the first "
-        "time, or compute the value again."
+        "time, or compute the value again. (A leaf that a loop updates, w -= rate * gradient, is "
+        "updated under npgrad.no_grad(): outside, the update is recorded as well.)"
     )
 
 

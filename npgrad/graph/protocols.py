@@ -12,11 +12,11 @@ from ..errors import InPlaceError, NoDerivative
 from . import backend, modes, placing
 from .array import GradArray, current, storage, unwrap
 from .general import General
-from .node import alive
-from .record import call, compiled, decided, elementwise, product
+from .node import claimed
+from .record import call, compiled, decided, elementwise, product, unclaimed
 from .refusals import at, is_number_or_array, plain_out, refuse_objects
 from .regions import copyto
-from .results import assign, wrapped
+from .results import assign, strip, wrapped
 from .stacking import gathered, has_recorded, stacked, unpacked
 from .written_out import written
 
@@ -203,7 +203,7 @@ def _with_keywords(
     if kwargs.get("sig") is not None or kwargs.get("signature") is not None:
         raise NoDerivative(f"npgrad: {op.name} with signature= is not recorded (at {at(frame)})")
     plainly_out = out is not None and type(out) is not GradArray
-    if plainly_out and any(p is not None and alive(p) for p in parents):
+    if plainly_out and any(p is not None and claimed(p) for p in parents):
         raise InPlaceError(plain_out(op.name, frame))
     if dtype is not None:
         backend.check_dtype(ufunc, values, dtype, kwargs.get("casting", "same_kind"))
@@ -247,6 +247,8 @@ def _ufunc_method(
     if type(out) is tuple:
         (out,) = out
     if method == "at" and type(inputs[0]) is not GradArray:
+        if unclaimed(inputs, {}):
+            return ufunc.at(*map(strip, inputs))
         raise InPlaceError(plain_out(f"{table.function_name(ufunc)}.at", frame))
     made = body(ufunc, *inputs, **kwargs)
     return made if out is None else assign(out, made, table.function_name(ufunc), frame)

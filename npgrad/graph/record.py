@@ -19,7 +19,7 @@ from .every_case import general_slowly, several_handles
 from .general import OPTION, STRICT, General, Slots, Zeros
 from .keeping import protect
 from .listeners import note
-from .node import Node, alive
+from .node import Node, claimed
 from .op import Elementwise, Op
 from .refusals import at, no_rule, refuse_times
 from .results import assign, strip, wrapped
@@ -327,12 +327,15 @@ def _plain_tuple(value: tuple[Any, ...]) -> bool:
     return True
 
 
-def outlived(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Whether all that is recorded outlived its call, and so acts as its value (decision 0013)."""
+def unclaimed(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether all of it acts as its value: constants, what outlived its call (decision 0013).
+
+    And everything where no gradient is wanted, under `no_grad`.
+    """
     met: list[Node] = []
     for value in (*args, *kwargs.values()):
         strip(value, met)
-    return bool(met) and not any(map(alive, met))
+    return not any(map(claimed, met))
 
 
 def call(rule: table.Rule, args: tuple[Any, ...], kwargs: dict[str, Any], frame: FrameType) -> Any:
@@ -347,7 +350,7 @@ def call(rule: table.Rule, args: tuple[Any, ...], kwargs: dict[str, Any], frame:
         return rule.fun(*args, **kwargs)  # comes back through the protocol for ufuncs
     if kind in ("linear", "bilinear", "reverse"):
         return general(compiled(rule), args, kwargs, frame)
-    if kind == "writes" and args and type(args[0]) is backend.NDARRAY and outlived(args, kwargs):
+    if kind == "writes" and args and type(args[0]) is backend.NDARRAY and unclaimed(args, kwargs):
         return rule.fun(*map(strip, args), **{k: strip(v) for k, v in kwargs.items()})
     if kind in ("composed", "writes"):
         body = rule.body if rule.body is not None else rule.fun._implementation
@@ -355,7 +358,7 @@ def call(rule: table.Rule, args: tuple[Any, ...], kwargs: dict[str, Any], frame:
     if kind == "refused":
         if hasattr(rule.fun, "nin") and not kwargs:
             rule.fun(*map(strip, args))  # floats have no bits to NumPy either: its own error
-        if outlived(args, kwargs):
+        if unclaimed(args, kwargs):
             return rule.fun(*map(strip, args), **{k: strip(v) for k, v in kwargs.items()})
         raise NoDerivative(
             f"npgrad: {rule.name} has no derivative ({rule.reason}). Recorded at {at(frame)}. To "

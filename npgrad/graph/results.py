@@ -8,7 +8,7 @@ from typing import Any
 from ..errors import InPlaceError
 from . import backend
 from .array import GradArray, current
-from .node import Node, alive
+from .node import Node, claimed
 from .refusals import plain_out
 
 
@@ -42,7 +42,7 @@ def assign(out: Any, made: Any, name: str, frame: FrameType) -> Any:
 
     if type(out) is not GradArray:
         array, node = current(made) if type(made) is GradArray else (made, None)
-        if node is not None and alive(node):
+        if node is not None and claimed(node):
             raise InPlaceError(plain_out(name, frame))
         out[...] = array
         return out

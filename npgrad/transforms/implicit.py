@@ -24,7 +24,7 @@ from ..graph.array import GradArray, current
 from .calls import parts_of
 from .custom import Primitive, primitive
 from .forward import jvp, linearize
-from .grad import vjp
+from .grad import prepare, vjp
 from .jacobian import jacobian
 from .values import value
 
@@ -88,6 +88,7 @@ def root(
     >>> npgrad.grad(lambda a: np.sum(cube_root(a)))(np.array([1.0, 8.0]))
     array([0.33333333, 0.08333333])
     """
+    recorded = prepare(residual, True)  # wrapped, as the functions that transforms are given
 
     @primitive
     @functools.wraps(solve)
@@ -104,20 +105,20 @@ def root(
                 f"npgrad: root: the solution of {getattr(solve, '__name__', 'solve')} is complex. "
                 "Solve for the real and the imaginary part, as two unknowns of a real residual."
             )
-        return jacobian(lambda z: residual(z, *args))(x).reshape(size, size)
+        return jacobian(lambda z: recorded(z, *args))(x).reshape(size, size)
 
     def pulled(x: Any, args: tuple[Any, ...], g: Any) -> Any:
         """``w`` with ``(d residual / dx)^T w = g``."""
         if linear_solve is None:
             return _solved(matrix(x, args).T, g, solve)
-        transpose = vjp(lambda z: residual(z, *args), x)[1]
+        transpose = vjp(lambda z: recorded(z, *args), x)[1]
         return _checked_solve(linear_solve, lambda w: transpose(w)[0], g)
 
     def pushed(x: Any, args: tuple[Any, ...], t: Any) -> Any:
         """``z`` with ``(d residual / dx) z = t``."""
         if linear_solve is None:
             return _solved(matrix(x, args), t, solve)
-        push = linearize(lambda y: residual(y, *args), x)[1]
+        push = linearize(lambda y: recorded(y, *args), x)[1]
         return _checked_solve(linear_solve, push, t)
 
     def only(argnums: tuple[int, ...], args: tuple[Any, ...]) -> tuple[Function, tuple[Any, ...]]:
@@ -127,7 +128,7 @@ def root(
             filled = list(args)
             for i, item in zip(argnums, chosen, strict=True):
                 filled[i] = item
-            return residual(x, *filled)
+            return recorded(x, *filled)
 
         return of, tuple(args[i] for i in argnums)
 
@@ -233,9 +234,10 @@ def fixed_point(
             f" (the last change was {change:.3g}); is it a contraction from this x0?"
         )
 
+    recorded = prepare(f, True)
     return root(
         iterate,
-        lambda x, *args: x - f(x, *args),
+        lambda x, *args: x - recorded(x, *args),
         linear_solve=linear_solve,
         tol=None if tol is None else 10 * tol,
     )

@@ -188,7 +188,8 @@ class Rules:
         return NoDerivative(
             f"npgrad: a {which} rule of {self.name} had to be recorded, for a derivative of "
             "a derivative or to be transposed, and it is not written in NumPy alone. Make the "
-            "compiled function that it calls a npgrad.primitive with rules of its own. "
+            "compiled function that it calls a npgrad.primitive with rules of its own; give "
+            "npgrad.wrap(rule) if it fills buffers that it makes. "
             f"({error})"
         )
 
