@@ -174,7 +174,7 @@ class Chain:
         self.numbers = tuple(str(dtype) for dtype in given)
         self.kinds = [np.dtype(self.operations[k].dtype) for k in self.outputs]
         self.only_float32 = {str(kind) for kind in self.kinds} | set(self.inputs) == {"float32"}
-        self.ready: dict[tuple[int, _Plan], tuple[Program, int]] = {}  # of a device and a layout
+        self.ready: dict[Any, tuple[Program, int]] = {}  # of a device and a layout
 
     def statements(self, lane: str = "") -> list[str]:
         """One line an operation; inputs are read from names x0, x1, ... followed by `lane`."""
@@ -259,12 +259,12 @@ class Chain:
                 *outs, *(a for a, v in zip(arrays, layouts, strict=True) if v == "all")
             )
         )
-        plan = _Plan(() if simple else tuple(n for n in shape if n > 1), layouts, vector)
-        found = self.ready.get((id(backend), plan))
+        sizes = () if simple else tuple([n for n in shape if n > 1])
+        found = self.ready.get((id(backend), sizes, layouts, vector))
         if found is None:
-            program = self.program(plan)
+            program = self.program(_Plan(sizes, layouts, vector))
             found = program, 4 * backend.resident_blocks(program)
-            self.ready[id(backend), plan] = found
+            self.ready[id(backend), sizes, layouts, vector] = found
         program, most = found
         words = [a.view(np.uint8) if a.dtype.char == "?" else a for a in (*arrays, *outs)]
         for value, kind in zip(numbers, self.numbers, strict=True):

@@ -62,6 +62,15 @@ class _Unlike(Exception):
     """The recording holds what a graph could not follow."""
 
 
+def _fixed(values: Any) -> bool:
+    """Whether there are only whole numbers, names and None in a tuple: axes, shapes, geometries."""
+    for value in values:
+        kind = type(value)
+        if value is not None and kind not in _PLAIN and not (kind is tuple and _fixed(value)):
+            return False
+    return True
+
+
 def _known(op: Any) -> bool:
     """Whether all that the rules of `op` do is a function of what a node keeps."""
     if op is GETITEM:
@@ -121,36 +130,36 @@ class _Structure:
     def value(self, value: Any) -> None:
         """Add something that a node keeps."""
         add, kind = self.key.append, type(value)
-        if value is None or value is Ellipsis or value is np._NoValue:
-            add(value)
+        if value is None or kind in _PLAIN:
+            self.key += (kind, value)
         elif kind is Deferred:
             self.expression(value)
-        elif kind in _PLAIN:
-            add(kind)
-            add(value)
         elif kind is float:
             add(value.hex())  # 0.0 and -0.0 differ
         elif kind in backend.GENERIC:
-            add(value.dtype.char)
-            add(value.tobytes())
-        elif kind is slice:
-            add(slice)
-            self.value((value.start, value.stop, value.step))
+            self.key += (value.dtype.char, value.tobytes())
         elif isinstance(value, (tuple, list)):
-            add(kind)
-            add(len(value))
+            if kind is not list and _fixed(value):
+                self.key += (kind, value)
+                return
+            self.key += (kind, len(value))
             for item in value:
-                self.value(item)
-        elif kind is Zeros:
-            add(kind)
-            add(value.shape)
-        elif kind is Slots:
-            add(value.shape)
-            add(value.dtype)
-        elif isinstance(value, (np.dtype, type)):
-            add(value)
+                if item is None:
+                    add(None)
+                else:
+                    self.value(item)
         elif backend.on_device(value):
             self.array(value)
+        elif kind is slice:
+            self.key += (slice, value.start, value.stop, value.step)
+            if not _fixed((value.start, value.stop, value.step)):
+                raise _Unlike
+        elif kind is Zeros:
+            self.key += (kind, value.shape)
+        elif kind is Slots:
+            self.key += (kind, value.shape, value.dtype)
+        elif value is Ellipsis or value is np._NoValue or isinstance(value, (np.dtype, type)):
+            add(value)
         else:
             raise _Unlike
 

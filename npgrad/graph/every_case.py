@@ -10,7 +10,7 @@ from types import FrameType
 from typing import Any
 
 from ..errors import InPlaceError, RuleError
-from . import backend, modes, ownership, placing
+from . import backend, modes, on_device, ownership, placing
 from .array import GradArray, current, handle_of
 from .deferred import LAZY
 from .general import General, Slots, Zeros, item_of
@@ -37,6 +37,10 @@ def general_slowly(
     op: General, args: tuple[Any, ...], kwargs: dict[str, Any], frame: FrameType
 ) -> Any:
     """`general` for sequences, views of written roots, ``out=``, modes, and what is refused."""
+    if on_device.is_everyday(args):
+        made = on_device.recorded(op, args, kwargs, frame)
+        if made is not NotImplemented:
+            return made
     parents: list[Node | None] = [None] * len(op.arrays)
     elements: list[Node | None] = []
     args = tuple(map(unpacked, args))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -75,6 +76,21 @@ def geometry_of(
     groups: int,
 ) -> tuple[Geometry, tuple[int, int]]:
     """The checked geometry of a convolution and the size of its output."""
+    if type(stride) is type(padding) is type(dilation) is type(groups) is int:
+        return _of_numbers(name, x, w, stride, padding, dilation, groups)
+    return _checked(name, x, w, stride, padding, dilation, groups)
+
+
+def _checked(
+    name: str,
+    x: Shape,
+    w: Shape,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    groups: int,
+) -> tuple[Geometry, tuple[int, int]]:
+    """See `geometry_of`."""
     if len(w) != 4:
         raise wrong_shape(name, "w", w, "(out, channels / groups, height, width)")
     if len(x) < 3:
@@ -92,6 +108,9 @@ def geometry_of(
         wanted = f"an extent that a filter of {w} with dilation {dilation} fits into"
         raise wrong_shape(name, "x", x, wanted)
     return geometry, size
+
+
+_of_numbers = functools.lru_cache(1024)(_checked)  # a layer is called again: 30 calls for one
 
 
 def geometry_of_cotangent(
