@@ -231,6 +231,14 @@ once1_f32 = _asm("once1_f32", F, ["global"], "ld.global.nc.L1::no_allocate.f32 $
 ahead4_f32 = _asm(
     "ahead4_f32", F, ["global"], "ld.global.nc.v4.f32 {$0,$1,$2,$3}, [$4];", count=4, memory=True
 )
+# eight 16-bit elements as they lie in memory, ahead of their turn, and the halves of a word
+ahead8_words = _asm(
+    "ahead8_words", U, ["global"], "ld.global.nc.v4.b32 {$0,$1,$2,$3}, [$4];", count=4, memory=True
+)
+low_bf16 = _asm("low_bf16", F, [U], "shl.b32 $0, $1, 16;")
+high_bf16 = _asm("high_bf16", F, [U], "and.b32 $0, $1, 0xffff0000;")
+low_f16 = _asm("low_f16", F, [U], "{ .reg .b16 l, h; mov.b32 {l, h}, $1; cvt.f32.f16 $0, l; }")
+high_f16 = _asm("high_f16", F, [U], "{ .reg .b16 l, h; mov.b32 {l, h}, $1; cvt.f32.f16 $0, h; }")
 # really read again (second pass over a row that lies in L2)
 again4_f32 = _asm(
     "again4_f32", F, ["global"], "ld.global.v4.f32 {$0,$1,$2,$3}, [$4];", count=4, memory=True

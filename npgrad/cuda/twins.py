@@ -90,6 +90,27 @@ def load8_f16(array: Any, index: int) -> Any:
     return tuple(load1_f16(array, index + i) for i in range(8))
 
 
+def ahead8_words(array: Any, index: int) -> Any:
+    halves = [int(array[index + i]) for i in range(8)]
+    return tuple(np.uint32(halves[i] | halves[i + 1] << 16) for i in range(0, 8, 2))
+
+
+def low_bf16(word: Any) -> Any:
+    return bf16_to_f32([int(word) & 0xFFFF])[0]
+
+
+def high_bf16(word: Any) -> Any:
+    return bf16_to_f32([int(word) >> 16])[0]
+
+
+def low_f16(word: Any) -> Any:
+    return np.float32(np.uint16(int(word) & 0xFFFF).view(np.float16))
+
+
+def high_f16(word: Any) -> Any:
+    return np.float32(np.uint16(int(word) >> 16).view(np.float16))
+
+
 def store8_bf16(array: Any, index: int, *values: Any) -> None:
     for i in range(8):
         store1_bf16(array, index + i, values[i])

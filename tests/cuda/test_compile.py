@@ -64,6 +64,7 @@ def row_kernels() -> dict[str, Any]:
         (F32, 1023),
         (BF16, 4096),
         (F16, 1000),
+        (F16, 1024),
     ]:
         shape = shape_of(columns, element)
         label = f"{element.name} {columns}"

@@ -78,6 +78,13 @@ else:
         checks.check_softmax((2, 300), "float32", put, get)
 
     @pytest.mark.parametrize("kind", ["float16", "bfloat16"])
+    def test_rows_that_wait_packed(kind: str) -> None:
+        checks.check_layer_norm(
+            (21, 512), kind, put, get
+        )  # 16 rows a block, some blocks with fewer
+        checks.check_rms_norm((7, 512), kind, put, get)
+
+    @pytest.mark.parametrize("kind", ["float16", "bfloat16"])
     def test_conv_of_sixteen_bits(kind: str) -> None:
         checks.check_conv2d_sixteen(kind, put, get)
 

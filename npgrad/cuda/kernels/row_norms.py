@@ -106,6 +106,9 @@ def norm_backward(
             shape, groups=max(1, (1024 if wide else 512) // shape.lanes), unroll=1 if wide else 2
         )
         blocks = None if wide else 2
+    # rows of 16-bit elements: the next row waits in 8 registers, as it lies in memory, and so does the weight
+    packed = weight and shape.lanes > 32 and shape.elements == 8 and not shape.ragged
+    packed = packed and element.bytes == 2 and shape.vectors == 1
     k = Rows(shape, element)
     w = k.w
     columns, count = shape.columns, shape.elements
@@ -125,7 +128,10 @@ def norm_backward(
         else:
             for stem in accumulators:
                 w("; ".join(f"{n} = float32(0)" for n in k.all_names(stem)))
-            k.load("w", "w", "int64(column)")
+            if packed:
+                w(f"{', '.join(_words('w'))} = ahead8_words(w, int64(column))")
+            else:
+                k.load("w", "w", "int64(column)")
     factor = _mean_factor(columns)
 
     def read(u: int | str, ahead: bool = False) -> None:
@@ -142,8 +148,28 @@ def norm_backward(
         with w.block("if rown < rows:"):
             w(f"atn = rown * {columns} + column")
             read("n", ahead=True)
+
+    def fetch() -> None:
+        with w.block("if rown < rows:"):
+            w(f"atn = rown * {columns} + column")
+            for stem, array in (("gn", "g"), ("xn", "x")):
+                w(f"{', '.join(_words(stem))} = ahead8_words({array}, atn)")
+            if centred:
+                w("mn = load1_f32(mean, rown)")
+            w("rn = load1_f32(rstd, rown)")
+
+    if packed:
+        w("; ".join(f"{n} = uint32(0)" for n in (*_words("gn"), *_words("xn"))))
+        w("mn = float32(0); rn = float32(0); atn = int64(0); rown = base + group")
+        fetch()
     with k.row_loop():
-        if shape.ahead:
+        if packed:
+            w("ok0 = rown < rows; at0 = atn; m0 = mn; r0 = rn; rown += step")
+            for i, half in enumerate(["low", "high"] * 4):
+                w(f"g0_{i} = {half}_{element.name}(gn_w{i // 2})")
+                w(f"x0_{i} = {half}_{element.name}(xn_w{i // 2})")
+            fetch()
+        elif shape.ahead:
             for i in range(count):
                 w(f"g0_{i} = gn_{i}; x0_{i} = xn_{i}")
             w("at0 = atn; m0 = mn; r0 = rn; rown = base + step")
@@ -167,7 +193,10 @@ def norm_backward(
                             w(f"aw_{i} += {k.when_row(u, f'{g} * {x}')}")
                             if centred:
                                 w(f"ab_{i} += {k.when_row(u, g)}")
-                            w(f"{g} = {g} * w_{i}")
+                            factor_i = f"w_{i}"
+                            if packed:
+                                factor_i = f"{('low', 'high')[i % 2]}_{element.name}(w_w{i // 2})"
+                            w(f"{g} = {g} * {factor_i}")
                     if centred:
                         w(f"s1_{u} += {g}")
                     w(f"s2_{u} += {g} * {x}")
@@ -201,6 +230,11 @@ def norm_backward(
         "int64",
     )
     return Program("norm_backward", w.text(), signature, shape.threads, blocks, shared=shared)
+
+
+def _words(stem: str) -> list[str]:
+    """Names of the words of eight 16-bit elements."""
+    return [f"{stem}_w{i}" for i in range(4)]
 
 
 def _shared_step(k: Rows, u: int, v: int, centred: bool) -> None:
