@@ -246,7 +246,8 @@ class Backward(Cotangents):
         self.accumulate(parent, value, mine if value is g else owns(value, g))
         self.entries += size
         several = len(op.quick or ()) > 1 and not op.risky
-        if size > MUCH and self.masks and (size > 8 * g.size or several):
+        stays = size > MUCH and self.masks and type(parent.op) is Leaf  # until the look at the end
+        if stays and (size > 8 * g.size or several):
             self.look(parent.id, value, None if seen else g, op, kept)
             return True
         return seen
