@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from npgrad.kernels._arrays import Array
-from npgrad.kernels._threads import spread, thread_count
+from npgrad.kernels._threads import spread
 
 __all__ = ["batched_matmul", "one_thread"]
 
@@ -50,7 +50,7 @@ def _find() -> Any:
 def one_thread() -> Iterator[bool]:
     """Products inside of the block run in one thread each; False where that cannot be had."""
     global _inside, _before
-    library = _find() if thread_count() > 1 else None
+    library = _find()  # also where npgrad may use one thread alone, which BLAS then must not exceed
     if library is None:
         yield False
         return
