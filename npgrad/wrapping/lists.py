@@ -13,14 +13,18 @@ from npgrad.graph.array import GradArray, recorded
 from npgrad.graph.modes import WRAPPED as ACTIVE
 from npgrad.graph.protocols import array_function
 from npgrad.graph.stacking import has_recorded, items_of, stacked
+from npgrad.wrapping.structured import structured
 
 Maker = Callable[..., Any]
 
 
 def constant(made: Any) -> Any:
     """`made` as a constant GradArray if it is a floating or complex array."""
-    if type(made) is np.ndarray and backend.is_inexact(made.dtype):
-        return GradArray(made, None)
+    if type(made) is np.ndarray:
+        if backend.is_inexact(made.dtype):
+            return GradArray(made, None)
+        if made.dtype.names is not None:
+            return structured(made)
     return made
 
 

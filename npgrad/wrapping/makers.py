@@ -28,6 +28,7 @@ from npgrad.methods import adopted
 from npgrad.rules import creation
 from npgrad.wrapping.elements import Vectorize, apply_along_axis, frompyfunc
 from npgrad.wrapping.lists import Maker, constant, recorded_polynomial, vector
+from npgrad.wrapping.structured import Structured, of_rows
 from npgrad.wrapping.subclasses import elements, holds_elements
 
 MISSING = object()
@@ -110,6 +111,8 @@ def converted(function: Any, copies: bool) -> Maker:
         kind = type(a)
         if kind is GradArray:
             return _converted(function, a, args, kwargs)
+        if kind is Structured and not (args or kwargs.keys() - {"copy", "subok"}):
+            return a.copy() if copies and kwargs.get("copy", True) is not False else a
         if holds_elements(a):
             if function is np.asanyarray and not (args or kwargs):
                 return a
@@ -117,6 +120,8 @@ def converted(function: Any, copies: bool) -> Maker:
         if kind is list or kind is tuple or isinstance(a, SEQUENCES):
             if has_recorded(a):
                 _refuse_objects(args[0] if args else kwargs.get("dtype"))
+                if _has_fields(args, kwargs):
+                    return of_rows(a, args[0] if args else kwargs["dtype"])
                 kwargs.pop("subok", None)  # np.asarray, which copies no more, does not know it
                 return _converted(np.asarray if copies else function, stacked(a), args, kwargs)
             return constant(function(a, *args, **kwargs))
@@ -138,6 +143,12 @@ def _refuse_objects(dtype: Any) -> None:
     """Raise where lists of recorded values, of any lengths, would become an array of objects."""
     if dtype is not None and np.dtype(dtype).hasobject:
         raise GradientLost(in_objects(np.dtype(dtype)))
+
+
+def _has_fields(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether the type asked for is a structured one."""
+    dtype = args[0] if args else kwargs.get("dtype")
+    return isinstance(dtype, (list, np.dtype)) and np.dtype(dtype).names is not None
 
 
 def _converted(function: Any, a: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
