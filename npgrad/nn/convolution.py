@@ -293,12 +293,28 @@ def conv_transpose2d(
         )
     if min(size) < 1:
         raise wrong_shape(name, "x", shape, f"an extent larger than the padding {sides}")
+    sides, zeros = _left_open(sides, more, strides)
     geometry = Geometry(strides, *sides, dilations, int(groups))
     check_bias(name, b, out)
     arrays, dtype = prepared(x, w) if b is None else prepared(x, w, b)
     images = _images(arrays[0])
-    y = _grad_input(images, arrays[1], (images.shape[0], out, *size), geometry)
+    seen = (n - extra for n, extra in zip(size, zeros, strict=True))
+    y = _grad_input(images, arrays[1], (images.shape[0], out, *seen), geometry)
+    if any(zeros):
+        y = np.pad(y, ((0, 0), (0, 0), (0, zeros[0]), (0, zeros[1])))
     return _finished(y, arrays[2:], (*shape[:-3], out, *size), dtype)
+
+
+def _left_open(sides: tuple[int, ...], more: Shape, strides: Shape) -> tuple[Any, list[int]]:
+    """Padding, and rows of zeros to append, of a transpose with `more` rows and columns.
+
+    A stride leaves up to one less than itself open; more (a dilation allows it) is padding that is
+    not cut off, and what no filter reaches.
+    """
+    top, bottom, left, right = sides
+    beyond = [max(0, extra - s + 1) for extra, s in zip(more, strides, strict=True)]
+    kept = min(beyond[0], bottom), min(beyond[1], right)
+    return (top, bottom - kept[0], left, right - kept[1]), [beyond[i] - kept[i] for i in (0, 1)]
 
 
 def conv2d_grad_input(

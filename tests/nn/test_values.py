@@ -169,6 +169,29 @@ def test_conv_transpose2d_is_the_transpose() -> None:
     np.testing.assert_allclose(np.sum(back * x), np.sum(g * y), rtol=1e-11)
 
 
+@pytest.mark.parametrize("padding", [0, 1, (0, 2)])
+def test_output_padding_beyond_the_stride(padding: Any) -> None:
+    """A dilation allows it: rows that were cut off come back, and zeros after them."""
+    rng = np.random.default_rng(15)
+    x, w = rng.normal(size=(2, 2, 4, 5)), rng.normal(size=(2, 3, 2, 2))
+    given: dict[str, Any] = {"stride": (1, 2), "dilation": 4}
+    pad = (padding, padding) if isinstance(padding, int) else padding
+    whole = nn.conv_transpose2d(x, w, **given)
+    whole = np.pad(whole, ((0, 0), (0, 0), (0, 3), (0, 3)))
+    height, width = (whole.shape[2 + i] - 3 - 2 * pad[i] + 3 for i in (0, 1))
+    wanted = whole[:, :, pad[0] : pad[0] + height, pad[1] : pad[1] + width]
+
+    def f(x: Any, w: Any) -> Any:
+        return nn.conv_transpose2d(x, w, None, padding=padding, output_padding=3, **given)
+
+    y, pull = npgrad.vjp(f, x, w)
+    np.testing.assert_allclose(y, wanted, rtol=1e-12)
+    g, t, u = rng.normal(size=y.shape), rng.normal(size=x.shape), rng.normal(size=w.shape)
+    gx, gw = pull(g)
+    np.testing.assert_allclose(np.sum(gx * t), np.sum(g * f(t, w)), rtol=1e-10)
+    np.testing.assert_allclose(np.sum(gw * u), np.sum(g * f(x, u)), rtol=1e-10)
+
+
 def test_same_padding_keeps_the_extent() -> None:
     for extent in (5, 6, 7):
         for k in (1, 2, 3, 4):
