@@ -86,7 +86,8 @@ def relu_grad_reference(g: Array, y: Array) -> Array:
 
 def leaky_relu_reference(x: Array, slope: float) -> Array:
     """``x`` where positive, ``slope x`` elsewhere."""
-    return np.where(x > 0, x, slope * x)
+    y = np.where(x > 0, x, slope * x)
+    return y if x.ndim else y[()]  # a number, as from NumPy's ufuncs
 
 
 def leaky_relu_grad_reference(g: Array, x: Array, slope: float) -> Array:

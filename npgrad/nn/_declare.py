@@ -8,13 +8,14 @@ again) the same formula in NumPy's words, which the table knows to any order.
 from __future__ import annotations
 
 import inspect
+import operator
 import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
 
-from npgrad.errors import DTypeMismatch, NotDifferentiable, ShapeMismatch
+from npgrad.errors import DTypeMismatch, NotDifferentiable, OutOfRange, ShapeMismatch
 from npgrad.graph import backend
 from npgrad.graph.array import GradArray
 from npgrad.graph.modes import users
@@ -22,6 +23,7 @@ from npgrad.primitives import primitive
 
 __all__ = [
     "as_index",
+    "as_int",
     "as_number",
     "axis_of",
     "check_real",
@@ -80,9 +82,12 @@ def dtype_of(x: Any) -> np.dtype[Any]:
     return found if found is not None else np.asarray(x).dtype
 
 
-def as_index(index: Any) -> Any:
-    """An index as an array; one on a device as it is."""
-    return index if backend.on_device(index) else np.asarray(index)
+def as_index(index: Any, name: str, what: str = "index") -> Any:
+    """An index as an array of integers; one on a device as it is."""
+    found = index if backend.on_device(index) else np.asarray(index)
+    if found.dtype.kind not in "iu" and found.size:
+        raise OutOfRange(f"npgrad.nn.{name}: {what} is of integers, not of {found.dtype}")
+    return found
 
 
 def shape_of(x: Any) -> tuple[int, ...]:
@@ -98,14 +103,15 @@ def prepared(*arrays: Any) -> tuple[list[Any], np.dtype[Any] | None]:
     """
     found = [x if hasattr(x, "dtype") else np.asarray(x) for x in arrays]
     dtype = found[0].dtype
-    for x in found[1:]:
+    for x in found:
+        if x.dtype.kind not in "biufc":
+            raise NotDifferentiable(f"npgrad.nn computes with numbers, not with dtype {x.dtype}")
+        if type(x) is not np.ndarray and hasattr(type(x), "filled"):
+            raise NotDifferentiable("npgrad.nn takes no masked array; use x.filled(...)")
         if x.dtype != dtype:
             dtype = np.result_type(dtype, x.dtype)
-    kind = dtype.kind
-    if kind in "biu":
+    if dtype.kind in "biu":
         return [x.astype(np.float64) for x in found], None
-    if kind not in "fc":
-        raise NotDifferentiable(f"npgrad.nn computes with numbers, not with dtype {dtype}")
     if dtype == np.float16:
         return [x.astype(np.float32) for x in found], dtype
     return found, None
@@ -133,14 +139,20 @@ def as_number(value: Any, name: str, what: str) -> Any:
     return float(found)
 
 
+def as_int(value: Any, name: str, what: str) -> int:
+    """A parameter that is a whole number, of Python's or of NumPy's."""
+    if isinstance(value, (bool, np.bool_)) or not hasattr(type(value), "__index__"):
+        raise TypeError(f"npgrad.nn.{name}: {what} is one int, not {value!r}")
+    return operator.index(value)
+
+
 def axis_of(x: Any, axis: int, name: str) -> int:
     """`axis` counted from the front."""
     ndim = len(shape_of(x))
-    if isinstance(axis, (bool, np.bool_)) or not hasattr(type(axis), "__index__"):
-        raise TypeError(f"npgrad.nn.{name}: axis is one int, not {axis!r}")
+    axis = as_int(axis, name, "axis")
     if not -ndim <= axis < ndim:
         raise np.exceptions.AxisError(axis, ndim, f"npgrad.nn.{name}")
-    return int(axis) % ndim
+    return axis % ndim
 
 
 def wrong_shape(name: str, what: str, got: Any, wanted: str) -> ShapeMismatch:

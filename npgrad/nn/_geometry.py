@@ -95,16 +95,19 @@ def _checked(
         raise wrong_shape(name, "w", w, "(out, channels / groups, height, width)")
     if len(x) < 3:
         raise wrong_shape(name, "x", x, "(..., channels, height, width)")
-    if groups < 1 or w[0] % groups:
+    groups = one_of(groups, name, "groups", 1)
+    if 0 in w:
+        raise wrong_shape(name, "w", w, "at least one filter, channel, row and column")
+    if w[0] % groups:
         raise wrong_shape(name, "w", w, f"a number of filters divisible by {groups} groups")
     if x[-3] != w[1] * groups:
         wanted = f"(..., {w[1] * groups}, height, width): w {w} in {groups} groups"
         raise wrong_shape(name, "x", x, wanted)
     stride, dilation = pair_of(stride, name, "stride", 1), pair_of(dilation, name, "dilation", 1)
     sides = sides_of(padding, name, x, w, stride, dilation)
-    geometry = Geometry(stride, *sides, dilation, int(groups))
+    geometry = Geometry(stride, *sides, dilation, groups)
     size = kernels.out_size((1, *x[-3:]), w, geometry)
-    if min(size) < 1 or 0 in w:
+    if min(size) < 1:
         wanted = f"an extent that a filter of {w} with dilation {dilation} fits into"
         raise wrong_shape(name, "x", x, wanted)
     return geometry, size

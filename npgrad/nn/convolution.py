@@ -205,6 +205,7 @@ def conv1d(
         raise wrong_shape("conv1d", "w", filters, "(out, channels / groups, length)")
     if len(shape) < 2:
         raise wrong_shape("conv1d", "x", shape, "(..., channels, length)")
+    groups = one_of(groups, "conv1d", "groups", 1)
     if shape[-2] != filters[1] * groups:
         wanted = f"(..., {filters[1] * groups}, length): w {filters} in {groups} groups"
         raise wrong_shape("conv1d", "x", shape, wanted)
@@ -216,7 +217,7 @@ def conv1d(
     if not isinstance(padding, str):
         sides = ((0, 0), pair_of(padding, "conv1d", "padding", 0))
         room += sum(sides[1])
-    if padding != "same" and room < max(0, filters[2] - 1) * dilation + 1:
+    if sides != "same" and room < max(0, filters[2] - 1) * dilation + 1:
         wanted = f"an extent that a filter of {filters} with dilation {dilation} fits into"
         raise wrong_shape("conv1d", "x", shape, wanted)
     x = x if hasattr(x, "dtype") else np.asarray(x)
@@ -272,10 +273,11 @@ def conv_transpose2d(
     shape, filters = shape_of(x), shape_of(w)
     if len(filters) != 4:
         raise wrong_shape(name, "w", filters, "(channels, out / groups, height, width)")
+    groups = one_of(groups, name, "groups", 1)
     if len(shape) < 3 or shape[-3] != filters[0] or filters[0] % groups:
         wanted = f"(..., {filters[0]}, height, width), {groups} groups: w is {filters}"
         raise wrong_shape(name, "x", shape, wanted)
-    if padding == "same":
+    if isinstance(padding, str) and padding == "same":
         raise ValueError(f"npgrad.nn.{name}: padding 'same' has no meaning for a transpose")
     strides, dilations = pair_of(stride, name, "stride", 1), pair_of(dilation, name, "dilation", 1)
     sides = sides_of(padding, name, shape, filters, strides, dilations)
@@ -294,7 +296,7 @@ def conv_transpose2d(
     if min(size) < 1:
         raise wrong_shape(name, "x", shape, f"an extent larger than the padding {sides}")
     sides, zeros = _left_open(sides, more, strides)
-    geometry = Geometry(strides, *sides, dilations, int(groups))
+    geometry = Geometry(strides, *sides, dilations, groups)
     check_bias(name, b, out)
     arrays, dtype = prepared(x, w) if b is None else prepared(x, w, b)
     images = _images(arrays[0])
@@ -305,7 +307,9 @@ def conv_transpose2d(
     return _finished(y, arrays[2:], (*shape[:-3], out, *size), dtype)
 
 
-def _left_open(sides: tuple[int, ...], more: Shape, strides: Shape) -> tuple[Any, list[int]]:
+def _left_open(
+    sides: tuple[int, ...], more: Shape, strides: Shape
+) -> tuple[tuple[int, int, int, int], list[int]]:
     """Padding, and rows of zeros to append, of a transpose with `more` rows and columns.
 
     A stride leaves up to one less than itself open; more (a dilation allows it) is padding that is

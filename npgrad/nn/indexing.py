@@ -8,7 +8,6 @@ written. `index_select` and `gather` are what `np.take` and `np.take_along_axis`
 
 from __future__ import annotations
 
-import operator
 import sys
 from typing import Any
 
@@ -24,6 +23,7 @@ from npgrad.kernels.scatter_add import check_index
 from npgrad.nn import _device
 from npgrad.nn._declare import (
     as_index,
+    as_int,
     axis_of,
     operation,
     prepared,
@@ -185,7 +185,7 @@ def _checked(index: Any, x: Any, axis: int) -> _Index:
 
 def _one_index(name: str, x: Any, index: Any, axis: int) -> Any:
     """A checked one-dimensional index."""
-    index = as_index(index)
+    index = as_index(index, name)
     if index.ndim != 1:
         raise wrong_shape(name, "index", index.shape, "one dimension")
     return _checked(index, x, axis)
@@ -193,7 +193,7 @@ def _one_index(name: str, x: Any, index: Any, axis: int) -> Any:
 
 def _full_index(name: str, x: Any, index: Any, axis: int) -> Any:
     """A checked index of the rank of x that does not reach beyond x in the other axes."""
-    index, shape = as_index(index), shape_of(x)
+    index, shape = as_index(index, name), shape_of(x)
     short = [k for k in range(len(shape)) if k != axis]
     if index.ndim != len(shape) or any(index.shape[k] > shape[k] for k in short):
         wanted = f"{len(shape)} axes, none but axis {axis} longer than in x {shape}"
@@ -361,7 +361,7 @@ def narrow(x: Any, axis: int, start: int, length: int) -> Any:
     array([1., 2., 3.])
     """
     axis = axis_of(x, axis, "narrow")
-    start, length = operator.index(start), operator.index(length)
+    start, length = as_int(start, "narrow", "start"), as_int(length, "narrow", "length")
     x = x if hasattr(x, "dtype") else np.asarray(x)
     extent = x.shape[axis]
     first = start + extent if start < 0 else start

@@ -30,6 +30,7 @@ from npgrad.nn._declare import (
     wrong_shape,
 )
 from npgrad.nn._device import routed
+from npgrad.nn._geometry import one_of
 from npgrad.primitives import beside
 from npgrad.table import reverse
 
@@ -158,6 +159,7 @@ def _filled(name: str, x: Any, weight: Any, bias: Any, wanted: tuple[int, ...], 
             continue
         if shape_of(value) != wanted:
             raise wrong_shape(name, what, shape_of(value), f"{wanted}, {where}")
+        check_real(name, value)
         given.append(value)
     return prepared(*given)
 
@@ -293,13 +295,13 @@ def group_norm(x: Any, groups: int, weight: Any = None, bias: Any = None, eps: f
     array([[-1.,  1., -1.,  1.]])
     """
     eps = as_number(eps, "group_norm", "eps")
-    shape = shape_of(x)
-    if len(shape) < 2 or groups < 1 or shape[1] % groups or 0 in shape[1:]:
+    groups, shape = one_of(groups, "group_norm", "groups", 1), shape_of(x)
+    if len(shape) < 2 or shape[1] % groups or 0 in shape[1:]:
         wanted = f"(n, channels, ...) with channels divisible by {groups} groups, not empty images"
         raise wrong_shape("group_norm", "x", shape, wanted)
     where = f"the channels of x {shape}"
     arrays, dtype = _filled("group_norm", x, weight, bias, (shape[1],), where)
-    y = _group_norm(tuple(arrays), int(groups), eps)
+    y = _group_norm(tuple(arrays), groups, eps)
     return y if dtype is None else y.astype(dtype)
 
 

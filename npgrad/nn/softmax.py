@@ -193,15 +193,13 @@ def cross_entropy(logits: Any, labels: Any) -> Any:
     >>> round(float(npgrad.nn.cross_entropy(np.zeros((2, 4)), np.array([3, 0]))), 4)
     1.3863
     """
-    labels = as_index(labels)
+    labels = as_index(labels, "cross_entropy", "labels")
     shape = shape_of(logits)
     if not shape:
         raise wrong_shape("cross_entropy", "logits", shape, "at least one axis, of classes")
     if labels.shape != shape[:-1]:
         wanted = f"{shape[:-1]}, one label for each row of logits {shape}"
         raise wrong_shape("cross_entropy", "labels", labels.shape, wanted)
-    if labels.dtype.kind not in "iu":
-        raise OutOfRange(f"npgrad.nn.cross_entropy: labels are integers, not {labels.dtype}")
     if _device.entropy_kernels(logits, labels) is not None:
         loss = _entropy(logits, labels)
         if type(logits) is not GradArray:

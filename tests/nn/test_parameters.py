@@ -82,6 +82,83 @@ def test_axes_and_sizes_of_a_wrong_kind():
         nn.cross_entropy(1.0, 0)
 
 
+@pytest.mark.parametrize("groups", [0, -1, 1.0, "1", None, True])
+def test_groups_are_a_whole_number(groups):
+    x, w = np.ones((2, 4, 5, 5)), np.ones((4, 4, 3, 3))
+    calls = {
+        "conv2d": lambda: nn.conv2d(x, w, groups=groups),
+        "conv1d": lambda: nn.conv1d(x[..., 0], w[..., 0], groups=groups),
+        "conv_transpose2d": lambda: nn.conv_transpose2d(x, w, groups=groups),
+        "conv2d_grad_input": lambda: nn.conv2d_grad_input(
+            x[..., :3, :3], w, x.shape, groups=groups
+        ),
+        "conv2d_grad_weight": lambda: nn.conv2d_grad_weight(
+            x[..., :3, :3], x, w.shape, groups=groups
+        ),
+        "group_norm": lambda: nn.group_norm(x, groups),
+    }
+    for name, call in calls.items():
+        with pytest.raises(ValueError, match=f"nn.{name}: groups is an int >= 1"):
+            call()
+
+
+def test_filters_without_an_entry_are_named():
+    for shape in ((0, 4, 3, 3), (4, 4, 0, 3)):
+        with pytest.raises(npgrad.errors.ShapeMismatch, match=r"w has shape .* at least one"):
+            nn.conv2d(np.ones((2, 4, 5, 5)), np.ones(shape))
+
+
+def test_padding_may_be_an_array():
+    x, w = np.ones((2, 4, 7, 7)), np.ones((4, 4, 3, 3))
+    pair = np.array([1, 2])
+    assert nn.conv2d(x, w, padding=pair).shape == nn.conv2d(x, w, padding=(1, 2)).shape
+    assert nn.conv1d(x[..., 0], w[..., 0], padding=pair).shape == (2, 4, 8)
+    one = nn.conv_transpose2d(x, w, padding=pair)
+    np.testing.assert_array_equal(one, nn.conv_transpose2d(x, w, padding=(1, 2)))
+
+
+@pytest.mark.parametrize("index", [[0.0], [np.nan], [True], [2**70], [0, "1"]])
+def test_an_index_is_of_integers(index):
+    x = np.ones(len(index))
+    for name, call in {
+        "index_select": lambda: nn.index_select(x, 0, index),
+        "gather": lambda: nn.gather(x, 0, index),
+        "index_add": lambda: nn.index_add(x, 0, index, x),
+        "scatter_add": lambda: nn.scatter_add(x, 0, index, x),
+        "cross_entropy": lambda: nn.cross_entropy(np.ones((len(index), 3)), index),
+    }.items():
+        with pytest.raises(IndexError, match=f"nn.{name}: .* of integers, not of"):
+            call()
+    with pytest.raises(TypeError, match=r"narrow: start is one int, not 1\.0"):
+        nn.narrow(x, 0, 1.0, 1)
+    with pytest.raises(TypeError, match="narrow: length is one int, not None"):
+        nn.narrow(x, 0, 0, None)
+
+
+def test_weights_are_real_and_nothing_is_masked():
+    """The gradient of a complex weight would have been its conjugate's."""
+    x = np.ones((2, 4, 3))
+    for name, call in {
+        "layer_norm": lambda: nn.layer_norm(x, np.ones(3) * 1j),
+        "rms_norm": lambda: nn.rms_norm(x, np.ones(3) * 1j),
+        "group_norm": lambda: nn.group_norm(x, 2, None, np.ones(4) * 1j),
+        "batch_norm": lambda: nn.batch_norm(x, np.ones(4) * 1j),
+    }.items():
+        with pytest.raises(npgrad.errors.DTypeMismatch, match=name):
+            call()
+    masked = np.ma.masked_array([[1.0, 2.0]], [[True, False]])
+    for call in (nn.leaky_relu, nn.softmax, nn.layer_norm, nn.relu):
+        with pytest.raises(npgrad.errors.NotDifferentiable, match="masked"):
+            call(masked)
+    with pytest.raises(npgrad.errors.NotDifferentiable, match="datetime64"):
+        nn.layer_norm(np.array(["2020-01-01"], "M8[D]"))
+
+
+def test_a_number_gives_a_number():
+    for f in (nn.relu, nn.leaky_relu, nn.sigmoid, nn.gelu, nn.gelu_erf, nn.erf, nn.softplus):
+        assert type(f(-2.0)) is np.float64
+
+
 def test_narrow_by_small_integers():
     """uint8 wraps around at 256."""
     assert nn.narrow(np.ones(300), 0, np.uint8(200), np.uint8(100)).shape == (100,)
