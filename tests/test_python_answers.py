@@ -8,6 +8,7 @@ from __future__ import annotations
 import cmath
 import math
 import statistics
+from statistics import stdev
 
 import numpy as np
 import pytest
@@ -101,7 +102,41 @@ def test_answers_that_are_no_numbers():
 
 def test_statistics_of_an_array_names_numpys_function():
     with pytest.raises(GradientLost, match=r"np\.mean"):
-        npgrad.grad(lambda x: statistics.mean(x))(X)
+        npgrad.grad(lambda x: statistics.mean(x), wrap=False)(X)
+
+
+AVERAGES = {
+    "mean": lambda x: statistics.mean(x.tolist()),
+    "fmean": lambda x: statistics.fmean(x, weights=[1, 2, 4]),
+    "stdev": lambda x: statistics.stdev(list(x)),
+    "by name": lambda x: stdev(x),
+    "pvariance": lambda x: statistics.pvariance(x),
+    "variance": lambda x: statistics.variance(list(x), xbar=1.0),
+    "harmonic_mean": lambda x: statistics.harmonic_mean(x, weights=[1, 2, 1]),
+    "geometric_mean": lambda x: statistics.geometric_mean(x),
+    "median": lambda x: statistics.median(x),
+    "pstdev": lambda x: statistics.pstdev(v for v in x),
+    "plain": lambda x: statistics.mean([1.0, 2.0]) * x[0],
+}
+
+
+@pytest.mark.parametrize("name", AVERAGES)
+def test_averages_of_python_record_in_wrapped_code(name):
+    f, x = AVERAGES[name], np.array([1.1, 0.7, 1.9])
+    expected = [(f(x + e) - f(x - e)) / 2e-6 for e in np.eye(3) * 1e-6]
+    for _ in range(3):
+        value, gradient = npgrad.value_and_grad(f)(x)
+        np.testing.assert_allclose(value, f(x), rtol=1e-15)
+        np.testing.assert_allclose(gradient, expected, atol=1e-8)
+
+
+def test_averages_raise_what_pythons_raise():
+    for f in (
+        lambda x: statistics.stdev([x[0]]),
+        lambda x: statistics.geometric_mean([-x[0], x[1]]),
+    ):
+        with pytest.raises(statistics.StatisticsError):
+            npgrad.grad(f)(np.array([1.1, 0.7]))
 
 
 # -------------------------------------------------------------------------- np.r_, c_, mgrid, ogrid

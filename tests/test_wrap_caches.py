@@ -361,3 +361,35 @@ def test_an_earlier_pull_works_after_a_later_call() -> None:
     np.testing.assert_allclose(npgrad.grad(other)(X), first)
     other.state = npgrad.value(other.state)
     np.testing.assert_allclose(npgrad.grad(other)(X + 1.0), later)
+
+
+# ------------------------------------------------------------------------- results kept by id(x)
+BY_ID: dict = {}
+
+
+def weight(x):
+    if id(x) not in BY_ID:
+        BY_ID[id(x)] = float(np.exp(x).sum())
+    return BY_ID[id(x)]
+
+
+def weighted(x):
+    assert id(x) == id(x) and id(x) != id(x * 1.0) and id(X) == PLAIN_ID
+    return weight(x) * x[0]
+
+
+PLAIN_ID = id(X)
+
+
+def test_a_result_kept_by_the_identity_of_an_argument():
+    """The caller's arrays live on, so that id is a good key; those of a call do not."""
+    BY_ID.clear()
+    points = [np.array([0.1 * i, 1.0]) for i in range(40)]
+    plain = [weight(x) * x[0] for x in points]
+    for _ in range(2):
+        for x, value in zip(points, plain, strict=True):
+            got, gradient = npgrad.value_and_grad(weighted)(x)
+            assert got == value
+            slope = np.exp(x) * x[0]
+            slope[0] += np.exp(x).sum()
+            np.testing.assert_allclose(gradient, slope, rtol=1e-14)

@@ -7,6 +7,7 @@ import importlib
 import numpy as np
 import pytest
 import scipy.stats
+from scipy.spatial import distance
 
 import npgrad
 
@@ -86,3 +87,16 @@ def test_names_in_compiled_modules_stay(name) -> None:
 
     gradient = npgrad.grad(npgrad.wrap(f, also=("scipy",)))(np.array([0.4]))
     assert gradient == [len(getattr(scipy.spatial, name)(points[:3]).simplices)]
+
+
+@pytest.mark.parametrize(
+    "name", ["euclidean", "cosine", "sqeuclidean", "cityblock", "canberra", "minkowski"]
+)
+def test_distances_of_two_vectors_have_stand_ins(name) -> None:
+    p, q = np.array([1.1, 0.7, 1.3]), np.array([0.3, 2.0, 1.0])
+
+    def f(x):
+        return getattr(distance, name)(x, q)
+
+    expected = [(f(p + e) - f(p - e)) / 2e-6 for e in np.eye(3) * 1e-6]
+    np.testing.assert_allclose(npgrad.grad(f)(p), expected, rtol=1e-6, atol=1e-9)

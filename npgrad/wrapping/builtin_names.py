@@ -16,6 +16,7 @@ import dis
 import functools
 import itertools
 import types
+import weakref
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -174,6 +175,38 @@ def _getattr(obj: Any, name: str, /, *default: Any) -> Any:
     return getattr(obj, name, *default)
 
 
+class _Token:
+    """An object whose identity stands for that of a recorded array, and stays for good."""
+
+    __slots__ = ()
+
+
+_tokens: dict[int, tuple[weakref.ref[GradArray], int]] = {}
+_kept: list[_Token] = []
+
+
+def _id(obj: Any, /) -> int:
+    """``id``, by which programs keep results of arrays that live as long as they do.
+
+    Of a recorded array it is a number that no other object ever has: the array lives for one call,
+    and the next one's may lie at its address.
+    """
+    if type(obj) is not GradArray or not WRAPPED.get():
+        return id(obj)
+    key = id(obj)
+    found = _tokens.get(key)
+    if found is None or found[0]() is not obj:
+        _kept.append(_Token())
+        gone = functools.partial(_forget, key)
+        found = _tokens[key] = (weakref.ref(obj, gone), id(_kept[-1]))
+    return found[1]
+
+
+def _forget(key: int, gone: weakref.ref[GradArray]) -> None:
+    if key in _tokens and _tokens[key][0] is gone:
+        del _tokens[key]
+
+
 @functools.cache
 def _withheld() -> frozenset[str]:
     """The attributes of an array or a number that a recorded one has not."""
@@ -239,7 +272,7 @@ for _class in (*SHADOWS.values(), *NUMPY_TYPES.values()):
     _class.__name__ = _class.__qualname__ = _class.original.__name__
     _class.__module__ = _class.original.__module__
     _RECORDING.add(id(_class))
-SHADOWS.update(hasattr=_hasattr, getattr=_getattr)
+SHADOWS.update(hasattr=_hasattr, getattr=_getattr, id=_id)
 
 
 def nested(code: types.CodeType) -> Iterator[types.CodeType]:

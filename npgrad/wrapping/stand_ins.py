@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from npgrad.wrapping.assertions import assertions
+from npgrad.wrapping.averages import averages
 from npgrad.wrapping.builtin_names import CONTAINERS, NUMPY_TYPES
 from npgrad.wrapping.caches import CACHES, Uncached
 from npgrad.wrapping.elements import python_ufunc, vectorized
@@ -67,7 +68,7 @@ def _attribute(module: types.ModuleType, name: str) -> Any:
     if name == "ma":
         _meet_masked()
     elif name == "testing":
-        _meet_testing()
+        _meet_on_use()
     new = replacement(value)
     return value if new is None else new
 
@@ -154,21 +155,25 @@ def _meet_masked() -> None:
         _scipy[id(module)] = _standing_for(module, masked_names())
 
 
-def _meet_testing() -> None:
-    module = sys.modules.get("numpy.testing")
-    if module is None or id(module) in _scipy:
-        return
-    made = assertions(module)
-    for name, new in made.items():
-        _scipy[id(getattr(module, name))] = new
-        _originals[id(new)] = getattr(module, name)
-    _scipy[id(module)] = _standing_for(module, made)
+_ON_USE = {"numpy.testing": assertions, "statistics": averages}
+
+
+def _meet_on_use() -> None:
+    """Stand-ins for modules of functions that are loaded when somebody imports them."""
+    for name, makes in _ON_USE.items():
+        module = sys.modules.get(name)
+        if module is not None and id(module) not in _scipy:
+            made = makes(module)
+            for function, new in made.items():
+                _scipy[id(getattr(module, function))] = new
+                _originals[id(new)] = getattr(module, function)
+            _scipy[id(module)] = _standing_for(module, made)
 
 
 def meet_scipy() -> None:
     """Stand-ins for chapters of SciPy, and of NumPy's modules, that were imported since."""
     _meet_masked()
-    _meet_testing()
+    _meet_on_use()
     _meet_numba()
     for listener in LISTENERS:
         listener()

@@ -8,6 +8,7 @@ in single.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -21,7 +22,10 @@ original: Any = as_imported(scipy.spatial.distance)
 
 Array = Any
 
-__all__ = ["cdist", "pdist", "squareform"]
+__all__ = [
+    "braycurtis", "canberra", "cdist", "chebyshev", "cityblock", "correlation", "cosine",
+    "euclidean", "mahalanobis", "minkowski", "pdist", "seuclidean", "sqeuclidean", "squareform",
+]  # fmt: skip
 
 
 # ------------------------------------------------------------------------- Euclidean, by products
@@ -271,12 +275,16 @@ def _pair(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
         return _computed(u[None], v[None], name, None, kwargs)[0, 0]
 
     body.__name__ = name
+    body.__signature__ = inspect.signature(original)  # type: ignore[attr-defined]
     body.__doc__ = f"SciPy's ``{name}``, the distance of two vectors."
     return stand_in(original)(body)
 
 
-_PAIRS = {name: _pair(name, getattr(original, name)) for name in METRICS}
+(
+    euclidean, sqeuclidean, cityblock, chebyshev, minkowski, cosine, correlation, seuclidean,
+    mahalanobis, canberra, braycurtis,
+) = [_pair(name, getattr(original, name)) for name in METRICS]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
-    return _PAIRS[name] if name in _PAIRS else theirs(scipy.spatial.distance, name)
+    return theirs(scipy.spatial.distance, name)
