@@ -63,3 +63,28 @@ def test_linear_functions_have_the_gradient_of_the_real_part(name) -> None:
         want = [(loss(Z + d) - loss(Z - d)) / 2e-6 for d in step]
     np.testing.assert_allclose(gradient.real, want, rtol=1e-6)
     assert not gradient.imag.any()
+
+
+@pytest.mark.parametrize(
+    ("f", "same"),
+    [
+        (lambda z: np.vdot(z, z * z).imag, lambda z: np.sum(np.conj(z) * z * z).imag),
+        (lambda z: np.imag(np.vecdot(z, z * z)), lambda z: np.sum(np.conj(z) * z * z).imag),
+        (lambda z: np.angle(np.vdot(z, z * z)), lambda z: np.angle(np.sum(np.conj(z) * z * z))),
+    ],
+)
+def test_imaginary_parts_of_products_have_second_derivatives(f, same):
+    """The cotangent of a number is NumPy's, which has axes to be given, and not Python's."""
+    np.testing.assert_allclose(npgrad.hvp(f, Z, Z), npgrad.hvp(same, Z, Z))
+    second, other = (
+        npgrad.grad(lambda z, f=f: np.sum(np.imag(npgrad.grad(f)(z))))(Z) for f in (f, same)
+    )
+    np.testing.assert_allclose(second, other)
+    assert npgrad.grad(f)(Z.astype(np.complex64)).dtype == np.complex64
+
+
+def test_the_hessian_of_an_expectation_value():
+    t = np.array([0.3, 0.4])  # of sum t**2 cos t
+    hessian = npgrad.hessian(lambda t: np.vdot(np.exp(1j * t), 1j * t * t).imag)(t)
+    slope = 2 * np.cos(t) - 4 * t * np.sin(t) - t * t * np.cos(t)
+    np.testing.assert_allclose(hessian, np.diag(slope), rtol=1e-13, atol=1e-15)

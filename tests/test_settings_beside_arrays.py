@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import array
 from typing import Any
 
 import numpy as np
 import pytest
 
 import npgrad
+import npgrad.testing
 from npgrad.errors import NotDifferentiable
 
 PARAMETERS: dict[str, Any] = {"w": np.array([1.0, 2.0]), "act": "relu", "raw": b"x", "n": 3}
@@ -49,3 +51,31 @@ def test_a_gradient_has_the_order_of_bytes_of_its_argument(dtype: str) -> None:
         for found in (npgrad.grad(f)(x), npgrad.jacrev(f)(x), f(leaf).backward()[leaf]):
             assert found.dtype == np.dtype(dtype)
     np.testing.assert_array_equal(npgrad.grad(lambda a: (a * a).real.sum())(x), 2 * x)
+
+
+@pytest.mark.parametrize("wrap", [True, False])
+def test_buffers_of_numbers_are_arrays_and_a_matrix_is_refused(wrap: bool) -> None:
+    x, numbers = np.array([1.0, 2.0, 3.0]), array.array("d", [1, 2, 3])
+    for f in (
+        lambda x: np.sum(x * numbers),
+        lambda x: np.sum(numbers * x),
+        lambda x: np.dot(x, numbers),
+        lambda x: np.sum(np.multiply(x, numbers)),
+    ):
+        np.testing.assert_array_equal(npgrad.grad(f, wrap=wrap)(x), [1, 2, 3])
+    with pytest.warns(PendingDeprecationWarning):
+        matrix = np.matrix(np.eye(3))
+    for f in (lambda x: np.sum(matrix * x[:, None]), lambda x: np.sum(x[None] * matrix)):
+        with pytest.raises(TypeError, match=r"np.asarray\(m\) of the matrix"):
+            npgrad.grad(f, wrap=wrap)(x)
+
+
+def test_assert_grad_takes_a_function_for_each_argument() -> None:
+    args = np.array([1.0, 2.0]), np.array([3.0, 5.0])
+    npgrad.testing.assert_grad(
+        lambda a, b: np.sum(a * b), (lambda a, b: b, lambda a, b: a), args, argnums=(0, 1)
+    )
+    with pytest.raises(AssertionError, match="the analytic gradient is wrong"):
+        npgrad.testing.assert_grad(
+            lambda a, b: np.sum(a * b), (lambda a, b: b, lambda a, b: b), args, argnums=(0, 1)
+        )

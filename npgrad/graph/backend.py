@@ -6,6 +6,7 @@ float or complex, which stays what it is because NumPy treats it as weak (NEP 50
 
 from __future__ import annotations
 
+import array as buffers
 import contextlib
 import sys
 from contextvars import ContextVar
@@ -40,7 +41,8 @@ GENERIC = frozenset(
 NDARRAY = np.ndarray
 PLAIN = NUMBERS | GENERIC | {np.ndarray}
 SCALARS = NUMBERS | GENERIC
-SEQUENCES = frozenset({range, bytearray, memoryview})  # of numbers, which NumPy makes arrays of
+# of numbers, which NumPy makes arrays of
+SEQUENCES = frozenset({range, bytearray, memoryview, buffers.array})
 
 DEVICE_LIBRARIES = frozenset({"cupy"})  # their arrays are made by their own namespace
 DEFERRED = "npgrad.graph.deferred"  # the module of device arrays that are not computed yet
@@ -461,11 +463,12 @@ def foreign_type(kind: type) -> bool:
     if kind is np.ndarray or kind.__module__.partition(".")[0] in DEVICE_LIBRARIES:
         return False
     if issubclass(kind, np.ndarray):
-        if subclasses is not None and modes.WRAPPED.get():
+        if subclasses is not None and modes.WRAPPED.get() and not issubclass(kind, np.matrix):
             return True
         raise TypeError(
             f"npgrad: a recorded array meets {kind.__module__}.{kind.__name__}, a subclass of "
-            "ndarray whose own rules npgrad does not know; pass a plain array (np.asarray(x))"
+            f"ndarray whose own rules npgrad does not know; pass np.asarray(m) of the "
+            f"{kind.__name__} m, a plain array"
         )
     return hasattr(kind, "__array_ufunc__")
 

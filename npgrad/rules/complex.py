@@ -40,7 +40,7 @@ reverse(
 
 def imag_transpose(g: Any, dtype: Any) -> Any:
     """Along the imaginary axis; the imaginary part of a real number does not depend on it."""
-    return 1j * g if dtype.kind == "c" else np.zeros_like(g)
+    return np.multiply(1j, g) if dtype.kind == "c" else np.zeros_like(g)  # 1j * g may be Python's
 
 
 linear(np.real, transpose=lambda g: g, batched=True, view=True).shows = ("val",)
@@ -59,7 +59,7 @@ def angle_gradient(g: Any, z: Any, deg: bool, dtype: Any) -> Any:
     """The gradient i z / |z|^2 = i / conj(z): across z. The angle of a real number is 0 or pi."""
     if dtype.kind != "c":
         return np.zeros_like(g)
-    return (DEGREES * g if deg else g) * 1j * inverse(np.conjugate(z))
+    return np.multiply(1j, DEGREES * g if deg else g) * inverse(np.conjugate(z))
 
 
 def angle_tangent(g: Any, z: Any, deg: bool, dtype: Any) -> Any:

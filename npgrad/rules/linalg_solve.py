@@ -373,7 +373,7 @@ def slogdet_jvp(g: Array, a: Array, y: Any) -> Any:
     t = np.sum(transposed(inverse_or_infinite(a)) * g, axis=(-2, -1))
     if a.dtype.kind != "c":
         return np.zeros_like(t), t
-    return 1j * t.imag * y[0], t.real
+    return np.multiply(1j, t.imag) * y[0], t.real
 
 
 reverse(np.linalg.slogdet, slogdet_vjp, slogdet_jvp, holomorphic=False, batched=True)

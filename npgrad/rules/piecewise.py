@@ -324,7 +324,7 @@ def finite_change(g: Any, x: Any, dtype: Any) -> Any:
     if dtype.kind != "c":
         return pick(np.isfinite(x), g)
     parts = pick(np.isfinite(np.real(x)), np.real(g)), pick(np.isfinite(np.imag(x)), np.imag(g))
-    return parts[0] + 1j * parts[1]
+    return parts[0] + np.multiply(1j, parts[1])
 
 
 def replaced_change(where: Callable[[Any], Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
@@ -344,7 +344,7 @@ def replaced_change(where: Callable[[Any], Any]) -> tuple[Callable[..., Any], Ca
         if x.dtype.kind != "c":
             return g * where(x)
         real, imaginary = masks(x)
-        return g * real + 1j * g * imaginary
+        return g * real + np.multiply(1j, g) * imaginary
 
     return pull, push
 

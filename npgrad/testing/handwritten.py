@@ -50,7 +50,7 @@ def assert_grad(
         ``output.shape + argument.shape``).
     analytic : callable or array_like
         The gradient to check: ``analytic(*args)``, or its value. For a tuple `argnums` a sequence,
-        one for each.
+        one for each: of values, or of functions.
     args : sequence
         Where; a single array is taken for the only argument.
     argnums : int or tuple of int
@@ -96,7 +96,8 @@ def assert_grad(
             f"the analytic gradient has {len(per_argument)} parts for {len(which)} argnums: return "
             "a tuple, one gradient for each"
         )
-    for k, got, want in zip(which, per_argument, wanted, strict=True):
+    for k, part, want in zip(which, per_argument, wanted, strict=True):
+        got = part(*fresh(args)) if callable(part) else part
         problem = _compare(f, args, k, got, want, rtol, atol)
         if problem:
             raise AssertionError(problem)
