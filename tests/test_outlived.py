@@ -3,6 +3,7 @@
 import io
 import json
 import pickle
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -83,3 +84,57 @@ def test_what_is_recorded_still_is_not():
         return np.sum(x)
 
     npgrad.grad(f)(X)
+
+
+@pytest.mark.parametrize("keep", [float, lambda value: value], ids=["float", "itself"])
+def test_a_log_of_losses_holds_no_recordings(keep):
+    history = []
+
+    def loss(x):
+        total = np.sum(np.sin(x) * x)
+        history.append(keep(total))
+        return total
+
+    gradient = npgrad.grad(npgrad.wrap(loss))
+    x = np.linspace(0.0, 1.0, 20_000)
+    tracemalloc.start()
+    try:
+        for k in range(3):
+            gradient(x + k)
+        before = tracemalloc.get_traced_memory()[0]
+        for k in range(20):
+            np.testing.assert_allclose(gradient(x + k), np.sin(x + k) + (x + k) * np.cos(x + k))
+        grown = tracemalloc.get_traced_memory()[0] - before
+    finally:
+        tracemalloc.stop()
+    assert grown < 20 * 10_000  # an array of x's size has 160,000 bytes
+    assert float(history[-1]) == np.sum(np.sin(x + 19) * (x + 19))
+    assert isinstance(float(np.mean([npgrad.value(v) for v in history])), float)
+
+
+def test_what_was_let_go_of_is_still_told_from_a_state():
+    """The result of an earlier gradient at the same arguments is a cache's, refused as before."""
+    kept = []
+
+    def loss(x):
+        fresh = np.sum(x**2) * 3.0
+        kept.append(fresh)
+        return kept[0] if len(kept) > 3 else fresh
+
+    gradient = npgrad.grad(loss)
+    x = np.linspace(0.5, 1.0, 5000)
+    for _ in range(3):
+        np.testing.assert_allclose(gradient(x), 6 * x)
+    with pytest.raises(GradientLost, match="earlier gradient at the same arguments"):
+        gradient(x)
+    state = []
+
+    def averaged(x):
+        now = np.sum(x**2)
+        state.append(0.5 * (state[-1] + now) if state else now)
+        return state[-1]
+
+    gradient = npgrad.grad(averaged)
+    for k in range(5):  # at other arguments a state goes on as a constant
+        factor = 2.0 if k == 0 else 1.0
+        np.testing.assert_allclose(gradient(x + k), factor * (x + k))

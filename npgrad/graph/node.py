@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import linecache
 import os
+from collections.abc import Iterable
 from types import CodeType
 from typing import Any
 from weakref import ref
@@ -64,6 +65,23 @@ class Leaf:
         self.own = public  # asked for with a store: npgrad.array's and Tape.leaf's
         self.open = not public  # the function that a transform passed it to is still running
         self.public = public  # made by npgrad.array outside any transform or tape
+
+
+FINISHED = Leaf(False)  # of nodes whose recording was swept, see `finish`
+FINISHED.open = False
+
+
+def finish(order: Iterable[Node], leaves: tuple[Node, ...]) -> None:
+    """Let go of what the nodes in `order` kept: their recording was swept, and nobody asks again.
+
+    A value that the program keeps (a log of losses) would hold all of it. Its node still leads to
+    the `leaves`, the arguments of that call: so much is asked of what outlives it, see `stale`.
+    """
+    for node in order:
+        if type(node.op) is not Leaf:
+            node.op = FINISHED
+            node.parents = leaves
+            node.kept = ()
 
 
 def alive(node: Node) -> bool:

@@ -182,6 +182,8 @@ def _left_by_equal(kept: Node, leaves: Sequence[Node]) -> bool:
 
 def _equal(held: Any, other: Any) -> bool:
     """Whether two copies, numbers or digests of arguments are the same."""
+    if type(held) is int and type(other) is backend.NDARRAY:
+        other = fingerprints.fingerprint(other)
     if type(held) is backend.NDARRAY and type(other) is backend.NDARRAY:
         same = held.shape == other.shape and held.dtype == other.dtype
         return same and fingerprints.same(held, other)

@@ -7,11 +7,13 @@ import functools
 import importlib
 import types
 from collections.abc import Callable
+from sys import getrefcount
 from typing import Any
 
 from ..errors import DTypeMismatch, NotDifferentiable, ShapeMismatch
 from ..graph import backend
 from ..graph.array import GradArray, current, unwrap
+from ..graph.modes import MODE
 from ..graph.node import Node, recorded_at
 from ..graph.order import collect
 from ..graph.store import cotangent_for
@@ -27,6 +29,8 @@ from .recurring import Recurring
 from .run import Argnums, Function, Run, argnums_of
 from .trees import arrays_in, place, same_structure
 from .values import value
+
+ALONE = 2  # references to what one name and the call that counts them refer to
 
 
 def value_and_grad(
@@ -126,16 +130,24 @@ class Gradient(Derived):
         self._holomorphic = holomorphic
         self._with_value = what == "value_and_grad"
         self._recurring = Recurring()
+        self._leaves_values = False  # f keeps recorded values, so recordings are let go of by hand
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The gradient, and the value if asked for."""
+        found, leaf = self._found(args, kwargs)
+        if leaf is not None and getrefcount(leaf) > ALONE:  # a value that depends on it was kept
+            self._leaves_values = True
+        return found
+
+    def _found(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Node | None]:
+        """What the caller gets, and a leaf that nothing refers to if nothing was kept."""
         run = Run(self._f, args, kwargs, self._which, False, self._has_aux)
         out = run.out
         result, node = scalar_output(out, "grad", self._holomorphic)
         if node is not None and not self._holomorphic:
             swept = self._recurring.gradients(run, node, result)
             if swept is not None:
-                return self._handed_out(run, result, swept)
+                return self._handed_out(run, result, swept, node)
         seeds = [] if node is None else [(node, backend.ones_like(node, result))]
         doubt = self._holomorphic and node is not None and not is_holomorphic(run, node)
         gradients, recorded = run.gradients(seeds, doubt)
@@ -146,14 +158,21 @@ class Gradient(Derived):
             gradients = found
         if recorded and type(out) is GradArray:
             result = out
-        return self._handed_out(run, result, gradients)
+        return self._handed_out(run, result, gradients, None if recorded else node)
 
-    def _handed_out(self, run: Run, result: Any, gradients: list[Any]) -> Any:
-        """What the caller gets."""
+    def _handed_out(
+        self, run: Run, result: Any, gradients: list[Any], node: Node | None
+    ) -> tuple[Any, Node | None]:
+        """The answer to `_found`, after the sweep of the recording of `node`."""
+        leaf = None
+        if node is not None and MODE.get() is None and run.there is None:
+            leaf = run.arguments[0].nodes[0] if run.arguments[0].nodes else None
+            if self._leaves_values:
+                run.finish(node)
         gradient = gradients[0] if self._single else tuple(gradients)
         if not self._with_value:
-            return (gradient, run.aux) if self._has_aux else gradient
-        return ((result, run.aux) if self._has_aux else result), gradient
+            return ((gradient, run.aux) if self._has_aux else gradient), leaf
+        return (((result, run.aux) if self._has_aux else result), gradient), leaf
 
 
 def _conjugated(gradient: Any, result: Any) -> Any:

@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import Any
 
 from ..errors import GradientLost
-from ..graph import backend
+from ..graph import backend, fingerprints
 from ..graph.array import GradArray
 from ..graph.backward import Backward
 from ..graph.doors import REFUSED, caught_since
 from ..graph.modes import MODE, change
-from ..graph.node import Node, next_id, outside
+from ..graph.node import Node, finish, next_id, outside
 from ..graph.order import collect, depending
 from ..graph.stale import DENIED, refuse_denied, refuse_kept
 from .trees import Argument, device_of, flatten, is_single
@@ -162,6 +162,17 @@ class Run:
         for argument in self.arguments:
             connected = connected or argument.recorded
         return [argument.collect(leaves, connected) for argument in self.arguments], connected
+
+    def finish(self, node: Node) -> None:
+        """Let go of the recording of `node`, which was swept, where a value of it is kept."""
+        order, _ = collect([node], self.floor)
+        leaves = tuple([leaf for argument in self.arguments for leaf in argument.nodes])
+        for leaf in leaves:
+            held = leaf.op.held
+            if type(held) is backend.NDARRAY and held.nbytes > backend.COPIED_BYTES:
+                leaf.op.held = fingerprints.fingerprint(held)
+            leaf.op.given = None
+        finish(order, leaves)
 
     def outside(self, order: list[Node], older: list[Node]) -> bool:
         """Whether the output depends on a recording that is still alive; see `node.outside`.

@@ -171,7 +171,7 @@ def differentiable(value: Any, name: str) -> Any:
         raise NotDifferentiable(
             f"npgrad: {name} is an array of {dtype}, which has no gradient. "
             + _FLOATS.get(dtype.kind, "Pass it as floats, x.astype(float)")
-            + ", or leave it out of argnums."
+            + ", or leave it out of argnums (of vjp and jvp: lambda x: f(x, i))."
         )
     raise NotDifferentiable(
         f"npgrad: {name} is {kind.__module__}.{kind.__qualname__}, which has no gradient; arrays, "
