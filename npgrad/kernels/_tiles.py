@@ -221,31 +221,34 @@ def _border(x, n, first, frame, at, lines):  # type: ignore[no-untyped-def]
     top, left, stride, rows, row, room = frame
     sh, sw = stride
     height, width = x.shape[2:]
-    low, high = max(0, -top), min(height, rows * sh - top)
     for c in range(lines.shape[0]):
         plane = x[n, first + c]
-        for phase in range(sh * sw):
-            lines[c, phase, at : at + room] = 0
-        for b in range(sw):
-            # columns of the border with remainder b: column k sw + b holds entry q
-            k0 = max(0, -((b - left) // sw))
-            k1 = min(row, (width - 1 + left - b) // sw + 1)
-            if k1 <= k0:
-                continue
-            for r in range(low, high):
-                s = (r + top) // sh
-                start = at + s * row
-                inner = lines[c, (r + top - s * sh) * sw + b, start + k0 : start + k1]
-                source = plane[r, k0 * sw + b - left :]
-                if sw == 1:
-                    for k in range(inner.size):
-                        inner[k] = source[k]
-                elif sw == 2:
-                    for k in range(inner.size):
-                        inner[k] = source[2 * k]
-                else:
-                    for k in range(inner.size):
-                        inner[k] = source[k * sw]
+        for a in range(sh):
+            for b in range(sw):
+                # columns of the border with remainder b: column k sw + b holds entry q
+                k0 = min(row, max(0, -((b - left) // sw)))
+                k1 = max(k0, min(row, (width - 1 + left - b) // sw + 1))
+                line = lines[c, a * sw + b, at : at + room]
+                line[rows * row :] = 0
+                for s in range(rows):
+                    to = line[s * row : (s + 1) * row]
+                    r = s * sh + a - top
+                    if not 0 <= r < height or k1 == k0:
+                        to[:] = 0
+                        continue
+                    to[:k0] = 0
+                    to[k1:] = 0
+                    inner = to[k0:k1]
+                    source = plane[r, k0 * sw + b - left :]
+                    if sw == 1:
+                        for k in range(inner.size):
+                            inner[k] = source[k]
+                    elif sw == 2:
+                        for k in range(inner.size):
+                            inner[k] = source[2 * k]
+                    else:
+                        for k in range(inner.size):
+                            inner[k] = source[k * sw]
 
 
 @njit()

@@ -6,8 +6,8 @@ a large case goes is decided in `_way`:
 ==========  =======================================================================================
 direct      few channels a group (depthwise, ResNeXt): loops over taps, vectorised along the row
 winograd    3x3 filters of stride 1, many channels: F(4x4, 3x3), 2.25 to 4 times fewer products
-columns     1x1 filters; planes of few places; the gradient of many filters, and that of the image
-            under a stride: the patches as columns, and BLAS
+columns     1x1 filters, or a single one; planes of few places; the gradient of many filters, and
+            that of the image under a stride: the patches as columns, and BLAS
 tiles       everything else: sums that stay in registers
 ==========  =======================================================================================
 """
@@ -119,8 +119,9 @@ def _way(x_shape: Shape, w_shape: Shape, geometry: Geometry, weights: bool = Fal
         return _direct
     if geometry.groups == 1 and _winograd.suits(x_shape, w_shape, geometry):
         return _winograd
-    few = not weights or out // geometry.groups <= _tiles.MOST
-    if few and height * width > 1 and _tiles.suits(x_shape, w_shape, geometry):
+    filters = out // geometry.groups
+    fits = 1 < filters <= _tiles.MOST if weights else filters > 1
+    if fits and height * width > 1 and _tiles.suits(x_shape, w_shape, geometry):
         return _tiles
     return _columns
 
