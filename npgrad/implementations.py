@@ -305,7 +305,7 @@ def picked(array: Array, index: Array) -> Any:
 
 def copied(array: Array) -> Array:
     """A copy of a large array."""
-    return module_of("_arrays").copied(array)
+    return module_of("_streaming").copied(array)
 
 
 backend.scatter = add_at

@@ -6,11 +6,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from npgrad.graph.memory import empty
 from npgrad.kernels._compile import available
-from npgrad.kernels._threads import spread
 
-__all__ = ["SMALL", "Array", "chunk_count", "copied", "matrix", "usable"]
+__all__ = ["SMALL", "Array", "chunk_count", "matrix", "usable"]
 
 # NumPy's arrays; in a reference also recorded ones and those of other libraries.
 Array: TypeAlias = Any
@@ -44,19 +42,3 @@ def chunk_count(rows: int, size: int) -> int:
     At least 64 rows and 2**18 elements a part: the partial sums then cost under 5 % of the traffic.
     """
     return max(1, min(64, size >> 18, rows >> 6))
-
-
-def _copy(start: int, stop: int, source: Array, target: Array) -> None:
-    """NumPy's own copy, which lets other threads run."""
-    target[start:stop] = source[start:stop]
-
-
-def copied(x: Array) -> Array:
-    """A copy of a large array in C order, by all threads; it needs no Numba."""
-    out = empty(x.shape, x.dtype)
-    if not x.flags.c_contiguous:
-        out[...] = x
-        return out
-    # one thread copies 14 GB/s from and to the last cache
-    spread(_copy, x.size, 0.07 * x.itemsize, x.reshape(-1), out.reshape(-1))
-    return out
