@@ -61,6 +61,25 @@ def test_the_branch_is_numpys(name) -> None:
         assert npgrad.grad(f)(X).tolist() == [wanted, 0.0]
 
 
+def library_of(x):
+    return x.__array_namespace__() if hasattr(x, "__array_namespace__") else np
+
+
+def library_by_default(x):
+    found = getattr(x, "__array_namespace__", None)
+    return np if found is None else found()
+
+
+@pytest.mark.parametrize("asked", [library_of, library_by_default])
+def test_the_library_of_a_recorded_array_is_numpy(asked) -> None:
+    def f(x):
+        xp = asked(x)
+        return xp.sum(xp.asarray(x) * 2)
+
+    for _ in range(3):
+        assert npgrad.grad(f)(X).tolist() == [2.0, 2.0]
+
+
 def by_default(x):
     return (2.0 if getattr(x, "data", None) is not None else 7.0) * x[0]
 

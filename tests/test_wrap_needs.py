@@ -374,3 +374,29 @@ def test_an_interrupt_anywhere_is_undone() -> None:
 
 def wrapped_needs(x):
     return reading(squares).needed((x,), {})
+
+
+def test_code_that_is_typed_in_later_and_asks_for_types() -> None:
+    """The call replaces `np` by what does not answer for np.ndarray then, nor in another thread."""
+    text = """
+def f(x):
+    made = np.zeros(3)
+    made[:] = x
+    return (made * made).sum()
+"""
+    space = {"np": np, "__builtins__": __builtins__, "__name__": "typed_in"}
+    exec(text, space)
+    derivative = npgrad.grad(space["f"])
+    for _ in range(4):
+        np.testing.assert_allclose(derivative(X), 2 * X)
+    exec("def other(b):\n    return type(b) is np.ndarray", space)
+    np.testing.assert_allclose(derivative(X), 2 * X)
+    assert patch_of(space).strict == {np.ndarray}
+    plan, patch = plan_for(space["f"]), patch_of(space)
+    opened: list = []
+    with LOCK:
+        needed = needs.Reading(space["f"], plan, (X,)).needed((npgrad.array(X),), {})
+        plan.enter(opened, needed)
+        assert space["np"] is not np and space["np"].ndarray is np.ndarray
+        plan.leave(opened)
+    assert patch.all is not None and space["np"] is np

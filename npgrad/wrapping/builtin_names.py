@@ -160,16 +160,20 @@ for _name, _function in unbound().items():
     setattr(_NDArray, _name, _function)
 
 
+# Code for several array libraries that finds none takes NumPy, whose functions record.
+_LIBRARY = "__array_namespace__"
+
+
 def _hasattr(obj: Any, name: str, /) -> bool:
     """``hasattr``, by which programs ask what a recorded array or number is."""
-    if type(obj) is GradArray and WRAPPED.get():
+    if type(obj) is GradArray and name != _LIBRARY and WRAPPED.get():
         return hasattr(storage(obj), name)
     return hasattr(obj, name)
 
 
 def _getattr(obj: Any, name: str, /, *default: Any) -> Any:
     """``getattr``: the default is not for what an array has and a recorded one has not."""
-    asked = default and type(obj) is GradArray and WRAPPED.get()
+    asked = default and type(obj) is GradArray and name != _LIBRARY and WRAPPED.get()
     if asked and not hasattr(obj, name) and hasattr(storage(obj), name):
         raise GradientLost(f"npgrad: {missing(obj, name).removeprefix('npgrad: ')}")
     return getattr(obj, name, *default)

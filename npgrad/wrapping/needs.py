@@ -89,6 +89,7 @@ class Reading:
         self.general = self._needed(True)
         simple = not self._lists and self._said.isdisjoint(OTHERS)
         self.simple = self._needed(False) if simple else self.general
+        self._looks = [(patch, patch.all) for patch, _ in self.general]
         if not self._asked:
             self.general, self.simple = self.general or NOTHING, self.simple or NOTHING
 
@@ -216,6 +217,9 @@ class Reading:
         """Whether everything that was read still means the same."""
         if len(REGISTERED) != self._registered:
             return False
+        for patch, names in self._looks:
+            if patch.all is not names or patch.stale():
+                return False  # code was bound that asks for other stand-ins
         for get, name, value, other in self._same:
             now = get(name, MISSING)
             if now is not value and now is not other:
