@@ -78,3 +78,56 @@ def test_the_imaginary_part_of_real_numbers_is_nobodys_memory() -> None:
     z = npgrad.array(X * 1j)
     z.imag[...] = 3.0
     assert (npgrad.value(z) == 3j).all()
+
+
+SOLID = np.random.default_rng(3).normal(size=(2, 3, 4))
+LAYOUTS_3D = {
+    "C": SOLID,
+    "F": np.asfortranarray(SOLID),
+    **{
+        f"axes {axes} in memory": np.ascontiguousarray(SOLID.transpose(axes)).transpose(
+            np.argsort(axes)
+        )
+        for axes in ((1, 2, 0), (1, 0, 2), (2, 0, 1), (0, 2, 1))
+    },
+    "turned": SOLID[::-1, :, ::-1],
+    "gathered": SOLID[:, [1, 0, 2]],
+    "a line": SOLID[:, :1],
+}
+DOUBLED = np.vectorize(lambda v: v * 2.0)
+SUMMED = np.vectorize(lambda v, w: v + 2.0 * w, otypes=[float])
+RESULTS = {
+    "add.reduceat": lambda x, axis: np.add.reduceat(x, [0], axis),
+    "maximum.reduceat": lambda x, axis: np.maximum.reduceat(x, [x.shape[axis] - 1, 0], axis),
+    "subtract.reduceat": lambda x, axis: np.subtract.reduceat(x, [0, 0], axis),
+    "subtract.accumulate": lambda x, axis: np.subtract.accumulate(x, axis),
+    "maximum.accumulate": lambda x, axis: np.maximum.accumulate(x, axis),
+    "gradient": lambda x, axis: np.gradient(x, axis=axis) if x.shape[axis] > 1 else x,
+    "vectorize": lambda x, axis: DOUBLED(x),
+    "vectorize of two": lambda x, axis: SUMMED(x, x.max(axis=axis, keepdims=True)),
+    **{
+        f"pad {mode}": lambda x, axis, mode=mode: np.pad(x, 1, mode)
+        for mode in ("edge", "reflect", "linear_ramp", "mean", "maximum", "wrap")
+    },
+    "pad of two numbers": lambda x, axis: np.pad(x, 1, constant_values=(x[0, 0, 0], 2.0)),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS_3D)
+@pytest.mark.parametrize("name", RESULTS)
+def test_three_axes_lie_as_numpys(name: str, layout: str) -> None:
+    x = LAYOUTS_3D[layout]
+    for axis in range(3):
+        plain, seen = RESULTS[name](x, axis), []
+
+        def f(x: np.ndarray, axis: int = axis, seen: list = seen) -> float:
+            made = RESULTS[name](x, axis)
+            seen.append((made.flags.c_contiguous, made.flags.f_contiguous, made.strides))
+            return np.sum(made)
+
+        npgrad.grad(f)(x)
+        assert seen[0][:2] == (plain.flags.c_contiguous, plain.flags.f_contiguous)
+        long = [n > 1 for n in plain.shape]
+        order = [sorted(zip(s, long, range(3), strict=True)) for s in (plain.strides, seen[0][2])]
+        first, second = ([axis for _, flag, axis in rows if flag] for rows in order)
+        assert first == second

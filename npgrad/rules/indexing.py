@@ -10,11 +10,12 @@ adding. Rules may use ``g``, ``shape`` and NumPy's own parameter names.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from npgrad.graph.array import unwrap
 from npgrad.graph.stacking import has_recorded, stacked
 from npgrad.implementations import add_at, module_of
 from npgrad.primitives import beside, primitive
@@ -75,6 +76,38 @@ def in_order(made: Array, like: Array = None) -> Array:
     order = "F" if theirs is not None and theirs.fnc else "C"
     fits = flags.f_contiguous if order == "F" else flags.c_contiguous
     return made if fits else made.copy(order=order)
+
+
+def iterated(shape: tuple[int, ...], *strides: Sequence[int]) -> tuple[int, ...]:
+    """The axes, the outermost first, in the order in which NumPy's iterator goes through them.
+
+    Its results lie so. `strides` are those of the inputs, 0 where one is broadcast: there it does
+    not say anything, nor where the extent is 1; where none does C order stays.
+    """
+    strides = tuple([s if n > 1 else 0 for s, n in zip(one, shape, strict=True)] for one in strides)
+    inner_first: list[int] = []
+    for axis in reversed(range(len(shape))):
+        place = len(inner_first)
+        for i in reversed(range(place)):
+            pairs = [(abs(s[axis]), abs(s[inner_first[i]])) for s in strides]
+            known = [own >= other for own, other in pairs if own and other]
+            if any(known):
+                break
+            if known:
+                place = i
+        inner_first.insert(place, axis)
+    return tuple(reversed(inner_first))
+
+
+def in_memory(made: Array, order: tuple[int, ...]) -> Array:
+    """`made` with its axes in memory in `order`, the outermost first."""
+    ndim = getattr(made, "ndim", 0)
+    if ndim < 2 or unwrap(made).transpose(order).flags.c_contiguous:
+        return made
+    if order in (tuple(range(ndim)), tuple(reversed(range(ndim)))):
+        return made.copy(order="F" if order[0] else "C")
+    inverse = sorted(range(ndim), key=order.__getitem__)
+    return made.transpose(order).copy(order="C").transpose(inverse)
 
 
 # ------------------------------------------------------------------------ the one scatter primitive

@@ -21,7 +21,7 @@ import numpy as np
 
 from npgrad.implementations import add_at
 from npgrad.primitives import primitive
-from npgrad.rules.indexing import as_array
+from npgrad.rules.indexing import as_array, in_order
 from npgrad.table import composed, linear
 
 Array = Any
@@ -312,7 +312,8 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Ar
         values = kwargs.get("constant_values", 0)
         if is_plain(values):
             return pad_constant(array, widths, values)
-        return along_axes(array, widths, constant_border(value_pairs(values, array.ndim)))
+        made = along_axes(array, widths, constant_border(value_pairs(values, array.ndim)))
+        return in_order(made, array)
     if array.size == 0:
         for axis, width in enumerate(widths):
             if array.shape[axis] == 0 and any(width):
@@ -322,13 +323,14 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Ar
         return pad_constant(array, widths)
     if mode == "linear_ramp":
         ends = value_pairs(kwargs.get("end_values", 0), array.ndim)
-        return along_axes(array, widths, ramp_border(ends))
+        return in_order(along_axes(array, widths, ramp_border(ends)), array)
     if mode in STATISTICS:
         length = kwargs.get("stat_length")
         lengths: Any = [(None, None)] * array.ndim
         if length is not None:
             lengths = int_pairs(length, array.ndim, "stat_length")
-        return along_axes(array, widths, statistic_border(STATISTICS[mode], lengths))
+        made = along_axes(array, widths, statistic_border(STATISTICS[mode], lengths))
+        return in_order(made, array)
     if kwargs.get("reflect_type", "even") == "odd":
         return odd_reflection(array, widths, mode == "symmetric")
     return pad_copies(array, widths, mode)

@@ -25,7 +25,7 @@ from npgrad.rules.extreme import (
     maximum_accumulate,
     minimum_accumulate,
 )
-from npgrad.rules.indexing import as_array, in_order
+from npgrad.rules.indexing import as_array, in_memory, iterated
 from npgrad.rules.product import others, plain_range
 from npgrad.rules.reduced import (
     axes_of,
@@ -324,7 +324,7 @@ def ufunc_accumulate(ufunc: np.ufunc, x: Any, axis: Any = 0, dtype: Any = None) 
     steps = [line[0]]
     for i in range(1, len(line)):
         steps.append(ufunc(steps[-1], line[i]))
-    return np.stack(steps, axis=axis)
+    return in_memory(np.stack(steps, axis=axis), iterated(x.shape, x.strides))
 
 
 def ufunc_reduceat(ufunc: np.ufunc, x: Any, indices: Any, axis: Any = 0, dtype: Any = None) -> Any:
@@ -361,7 +361,9 @@ def ufunc_reduceat(ufunc: np.ufunc, x: Any, indices: Any, axis: Any = 0, dtype: 
                 for s, m in zip(starts, lengths, strict=True)
             ]
         )
-    return in_order(np.moveaxis(y, 0, axis))
+    strides = list(x.strides)
+    strides[axis] = 0  # which the iterator does not follow
+    return in_memory(np.moveaxis(y, 0, axis), iterated(x.shape, strides))
 
 
 def ufunc_outer(ufunc: np.ufunc, a: Any, b: Any, **keywords: Any) -> Any:

@@ -75,7 +75,8 @@ class Vectorize(np.vectorize):
                 filled[i] = item
             named = dict(zip(names, row[len(loose) :], strict=True))
             made.append(self.pyfunc(*filled, **fixed, **named))
-        return _gathered(made, arrays[0].shape if arrays else (), _characters(self.otypes))
+        shape = arrays[0].shape if arrays else ()
+        return _laid_out(_gathered(made, shape, _characters(self.otypes)), arrays)
 
     def _by_numpy(self, *args: Any, **kwargs: Any) -> Any:
         """What NumPy makes of plain arguments; `_Found` if a result is recorded."""
@@ -143,6 +144,16 @@ def _gathered(made: list[Any], shape: tuple[int, ...], types: str, objects: bool
     return array.reshape((*shape, *array.shape[1:]))
 
 
+def _laid_out(made: Any, arrays: Any) -> Any:
+    """`made`, of what Python computed of `arrays`, in the order in which NumPy's result lies."""
+    if type(made) is tuple:
+        return tuple(_laid_out(part, arrays) for part in made)
+    if getattr(made, "ndim", 0) < 2 or made.shape != arrays[0].shape:
+        return made
+    order = indexing.iterated(made.shape, *[a.strides for a in arrays])
+    return indexing.in_memory(made, order)
+
+
 def _casting(kind: str) -> str:
     return "unsafe" if kind in "?" + np.typecodes["AllInteger"] else "same_kind"
 
@@ -187,7 +198,7 @@ class _PythonUfunc:
                 pass
         arrays: Any = np.broadcast_arrays(*map(vector, args))
         made = [self._func(*row) for row in zip(*[np.ravel(a) for a in arrays], strict=True)]
-        return _gathered(made, arrays[0].shape, "", objects=True)
+        return _laid_out(_gathered(made, arrays[0].shape, "", objects=True), arrays)
 
     def _rows(self, name: str, array: Any, axis: Any, options: Any) -> Any:
         """The entries of `array` along `axis` if they are recorded; None for NumPy itself."""
