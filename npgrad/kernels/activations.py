@@ -18,6 +18,8 @@ from npgrad.kernels._threads import spread
 from npgrad.kernels.activation_references import (
     GELU_A,
     GELU_B,
+    GELU_FAR,
+    SILU_FAR,
     TWO_OVER_ROOT_PI,
     erf_grad_reference,
     erf_reference,
@@ -71,6 +73,13 @@ __all__ = [
 # Each kernel cuts its range out first: an index that starts at 0 is never negative, as LLVM sees,
 # and 1e6 float32 take 0.29 ms instead of the 0.50 ms of gathers and scatters.
 _fast = njit(fastmath={"contract", "nsz"})
+
+
+@njit(forceinline=True)
+def _bounded(v, far):  # type: ignore[no-untyped-def]
+    """See `bounded` among the references; NaN stays."""
+    v = far if v > far else v
+    return -far if v < -far else v
 
 
 @_fast
@@ -138,8 +147,9 @@ def _silu_grad(start, stop, g, x, out):  # type: ignore[no-untyped-def]
     wide()
     g, x, out = g[start:stop], x[start:stop], out[start:stop]
     one = x.dtype.type(1)
+    far = x.dtype.type(SILU_FAR)
     for i in range(g.size):
-        v = x[i]
+        v = _bounded(x[i], far)
         s = _sigmoid(v)
         out[i] = g[i] * (s + v * s * (one - s))
 
@@ -160,11 +170,12 @@ def _gelu_grad(start, stop, g, x, out):  # type: ignore[no-untyped-def]
     wide()
     g, x, out = g[start:stop], x[start:stop], out[start:stop]
     one = x.dtype.type(1)
+    far = x.dtype.type(GELU_FAR)
     a = x.dtype.type(GELU_A)
     b = x.dtype.type(GELU_B)
     b3 = x.dtype.type(3 * GELU_B)
     for i in range(g.size):
-        v = x[i]
+        v = _bounded(x[i], far)
         z = v * v
         s = _sigmoid(v * (a + b * z))
         out[i] = g[i] * (s + v * s * (one - s) * (a + b3 * z))

@@ -115,7 +115,8 @@ def gelu_erf_slope32(x):  # type: ignore[no-untyped-def]
     a = abs(x)
     a = f32(14.5) if a > f32(14.5) else a
     e = exp_negative32(f32(-0.5) * a * a)
-    return _phi32(x, a, e) + x * (f32(0.3989422804014327) * e)
+    near = -a if x < f32(0.0) else a  # no infinity, which would meet a zero
+    return _phi32(x, a, e) + near * (f32(0.3989422804014327) * e)
 
 
 @_contract
@@ -124,7 +125,8 @@ def gelu_erf_slope64(x):  # type: ignore[no-untyped-def]
     a = abs(x)
     a = 40.0 if a > 40.0 else a
     e = _bell64(a)
-    return _phi64(x, a, e) + x * (0.3989422804014327 * e)
+    near = -a if x < 0.0 else a  # no infinity, which would meet a zero
+    return _phi64(x, a, e) + near * (0.3989422804014327 * e)
 
 
 normal_cdf = by_type(normal_cdf32, normal_cdf64)

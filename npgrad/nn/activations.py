@@ -86,17 +86,20 @@ def _softplus(x: Any) -> Any:
 
 
 def _silu_formula(g: Any, x: Any) -> Any:
+    x = formulas.bounded(x, formulas.SILU_FAR)
     s = _sigmoid(x)
     return g * (s + x * s * (1 - s))
 
 
 def _gelu_formula(g: Any, x: Any) -> Any:
+    x = formulas.bounded(x, formulas.GELU_FAR)
     z = x * x
     s = _sigmoid(x * (formulas.GELU_A + formulas.GELU_B * z))
     return g * (s + x * s * (1 - s) * (formulas.GELU_A + 3 * formulas.GELU_B * z))
 
 
 def _gelu_erf_formula(g: Any, x: Any) -> Any:
+    x = formulas.bounded(x, formulas.GELU_ERF_FAR)
     return g * (_normal_cdf(x) + formulas.normal_cdf_grad_reference(x, x))
 
 

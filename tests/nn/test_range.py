@@ -107,6 +107,28 @@ def test_the_lower_tail_of_gelu_erf(repeat: int) -> None:
     assert single[0] == 0  # below the smallest float32
 
 
+@pytest.mark.parametrize("repeat", [1, 2000], ids=["reference", "kernel"])
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+@pytest.mark.parametrize("f", [nn.silu, nn.gelu, nn.gelu_erf, nn.softplus, nn.sigmoid, nn.erf])
+def test_slopes_of_huge_numbers_are_the_limits(f: Any, dtype: str, repeat: int) -> None:
+    """1 and 0 in both directions, second derivatives 0, in both modes; NaN stays NaN."""
+    huge = (
+        [np.finfo(dtype).max, np.inf] + [1e15, 1e20] * (dtype != "f2") + [1e160] * (dtype == "f8")
+    )
+    up = np.tile(np.array(huge, dtype), repeat)
+    slope = 0 if f in (nn.sigmoid, nn.erf) else 1
+    first = npgrad.elementwise_grad(f)
+    with np.errstate(all="ignore"):
+        for x, wanted in ((up, slope), (-up, 0)):
+            ones = np.ones_like(x)
+            np.testing.assert_array_equal(first(x), np.full_like(x, wanted))
+            np.testing.assert_array_equal(npgrad.jvp(f, (x,), (ones,))[1], np.full_like(x, wanted))
+            np.testing.assert_array_equal(npgrad.elementwise_grad(first)(x), np.zeros_like(x))
+            np.testing.assert_array_equal(npgrad.jvp(first, (x,), (ones,))[1], np.zeros_like(x))
+        x = np.tile(np.array([np.nan, 1.0], dtype), repeat)
+        np.testing.assert_array_equal(np.isnan(first(x)), np.isnan(x))
+
+
 @pytest.mark.parametrize("f", [nn.sigmoid, nn.silu, nn.swish, nn.softplus, nn.erf, nn.gelu])
 @pytest.mark.parametrize("dtype", ["f2", "f4"])
 def test_subnormal_slopes_are_no_sign_of_a_function_that_mixes(f: Any, dtype: str) -> None:
