@@ -139,3 +139,15 @@ def test_what_would_lose_a_gradient_is_refused(f, error, match):
 def test_c_code_does_not_get_the_plain_values():
     with pytest.raises(GradientLost, match="structured array with recorded fields"):
         npgrad.grad(lambda x: made(x).__array__()["a"][0])(X)
+
+
+def test_windows_that_are_said_to_be_writeable():
+    def f(x, write=False):
+        windows = np.lib.stride_tricks.sliding_window_view(x, 2, writeable=True)
+        if write:
+            windows[0, 0] = 3.0
+        return np.sum(windows * windows)
+
+    np.testing.assert_allclose(npgrad.grad(f)(X), 2 * X * [1, 2, 1])
+    with pytest.raises(ValueError, match="read-only"):
+        npgrad.grad(lambda x: f(x, True))(X)

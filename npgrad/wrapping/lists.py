@@ -201,13 +201,28 @@ def _coefficients(a: Any) -> Any:
     return a.coeffs if isinstance(a, np.poly1d) else a
 
 
+def read_only(windows: Maker) -> Maker:
+    """``sliding_window_view``, which of recorded values gives windows that are not written to.
+
+    Those that ask for ``writeable=True`` (SciPy's spectra) read them; a write raises as NumPy's.
+    """
+
+    @functools.wraps(windows)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if ACTIVE.get() and any(map(holds_recorded, args)):
+            kwargs.pop("writeable", None)
+        return windows(*args, **kwargs)
+
+    return call
+
+
 def _listed() -> dict[int, Maker]:
     present = [name for name in _TAKE_LISTS.split() if hasattr(np, name)]
     found = {id(getattr(np, name)): listed(getattr(np, name)) for name in present}
     found.update({id(getattr(np, name)): joined(getattr(np, name)) for name in _JOIN.split()})
     found.update({id(getattr(np, name)): picked(getattr(np, name)) for name in _PICK})
     windows = np.lib.stride_tricks.sliding_window_view
-    found[id(windows)] = listed(windows)
+    found[id(windows)] = read_only(listed(windows))
     found[id(np.linalg.multi_dot)] = joined(np.linalg.multi_dot)
     for name, (first, names) in _UNASKED.items():
         function = getattr(np, name)

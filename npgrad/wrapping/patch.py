@@ -17,6 +17,7 @@ import numpy as np
 
 from npgrad.wrapping.builtin_names import names_asked, nested, shadows_for, types_asked_for
 from npgrad.wrapping.compiling import Originals, ufunc_places
+from npgrad.wrapping.converting import conversions_of
 from npgrad.wrapping.generated import Generated, generated_in, is_module
 from npgrad.wrapping.holders import NUMBERS, attributes_of, slots_of
 from npgrad.wrapping.imports import imports_numpy, replacing
@@ -120,6 +121,7 @@ class Patch:
             self.asked |= names_asked(codes)
         for kind in classes:
             places.extend(attributes_of(kind, self.asked))
+            places.extend(conversions_of(kind))
         self.imports = self.imports or any(map(imports_numpy, codes))
         self.strict |= types_asked_for(codes)
         self.lists |= given_lists(codes)
