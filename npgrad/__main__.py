@@ -240,14 +240,16 @@ def _cuda() -> str:
     missing = [name for name in ("cupy", "numba_cuda") if importlib.util.find_spec(name) is None]
     if missing:
         return f"not usable: {' and '.join(missing)} missing (pip install 'npgrad[cuda]')"
-    try:
-        import cupy
+    from npgrad import cuda
 
-        count = cupy.cuda.runtime.getDeviceCount()
-        names = [cupy.cuda.runtime.getDeviceProperties(i)["name"].decode() for i in range(count)]
-    except Exception as error:  # the driver is asked here for the first time; it may say anything
-        return f"not usable: {error}"
-    return f"usable: {', '.join(names)}" if names else "not usable: no device"
+    facts = cuda.status()
+    if facts["usable"] != "yes":
+        return f"not usable: {facts['usable'].removeprefix('no: ')}"
+    import cupy
+
+    count = cupy.cuda.runtime.getDeviceCount()
+    more = f" ({count} devices)" if count > 1 else ""
+    return f"usable: {facts['device']}{more}, {facts['driver']}, kernels in {facts['cache']}"
 
 
 def parser() -> argparse.ArgumentParser:

@@ -90,6 +90,30 @@ class FakeKernel:
 PROGRAM = launch.Program("nothing", "", ("float32*",), 32)
 
 
+@pytest.mark.parametrize(
+    ("static", "dynamic", "asked"),
+    [(0, 48 << 10, False), (16, 48 << 10, True), (0, 200 << 10, True)],
+)
+def test_much_shared_memory_is_asked_for(
+    monkeypatch: Any, static: int, dynamic: int, asked: bool
+) -> None:
+    """Numba never raises the limit of 48 KB: such a launch fails with CUDA_ERROR_INVALID_VALUE."""
+    set_: list[tuple[int, int]] = []
+    driver: Any = types.ModuleType("cupy.cuda.driver")
+    driver.funcGetAttribute = lambda which, pointer: static if which == launch.STATIC_SHARED else 32
+    driver.funcSetAttribute = lambda pointer, which, value: set_.append((which, value))
+    function = types.SimpleNamespace(ptr=1)
+    loaded = types.SimpleNamespace(load=lambda code: None, get_function=lambda entry: function)
+    fake, cuda = types.ModuleType("cupy"), types.ModuleType("cupy.cuda")
+    fake.cuda, cuda.driver = cuda, driver  # type: ignore[attr-defined]
+    cuda.function = types.SimpleNamespace(Module=lambda: loaded)  # type: ignore[attr-defined]
+    for name, module_ in (("cupy", fake), ("cupy.cuda", cuda), ("cupy.cuda.driver", driver)):
+        monkeypatch.setitem(sys.modules, name, module_)
+    monkeypatch.setattr("npgrad.cuda.compile.cubin", lambda program, capability: (b"", "entry"))
+    launch.Kernel(launch.Program("nothing", "", (), 32, shared=dynamic), (9, 0))
+    assert set_ == ([(launch.MAX_DYNAMIC_SHARED, dynamic)] if asked else [])
+
+
 @pytest.fixture
 def machine(monkeypatch: Any) -> Machine:
     found = Machine()
