@@ -17,7 +17,7 @@ from npgrad.cuda.fuse import Chain, Operation
 from .timing import Record, error, given, host_cost, poison, seconds, sets_for, taken
 
 REPEATS, SIZE = 50, 10_000_000
-WARM = 12
+WARM = 24
 
 
 def gradient_chain(repeats: int) -> Chain:

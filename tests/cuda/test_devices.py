@@ -105,8 +105,8 @@ def test_much_shared_memory_is_asked_for(
     function = types.SimpleNamespace(ptr=1)
     loaded = types.SimpleNamespace(load=lambda code: None, get_function=lambda entry: function)
     fake, cuda = types.ModuleType("cupy"), types.ModuleType("cupy.cuda")
-    fake.cuda, cuda.driver = cuda, driver  # type: ignore[attr-defined]
-    cuda.function = types.SimpleNamespace(Module=lambda: loaded)  # type: ignore[attr-defined]
+    fake.cuda, cuda.driver = cuda, driver
+    cuda.function = types.SimpleNamespace(Module=lambda: loaded)
     for name, module_ in (("cupy", fake), ("cupy.cuda", cuda), ("cupy.cuda.driver", driver)):
         monkeypatch.setitem(sys.modules, name, module_)
     monkeypatch.setattr("npgrad.cuda.compile.cubin", lambda program, capability: (b"", "entry"))
@@ -125,7 +125,7 @@ def machine(monkeypatch: Any) -> Machine:
 
 @pytest.mark.parametrize("number", [0, 1])
 def test_everything_happens_where_the_array_lives(machine: Machine, number: int) -> None:
-    array = sys.modules["cupy"].Array((4,), np.float32, number)  # type: ignore[attr-defined]
+    array = sys.modules["cupy"].Array((4,), np.float32, number)
     there = launch.backend_of(array)
     out = there.empty((4,), np.float32)
     there.zeros((2,), np.int32)
@@ -142,7 +142,7 @@ def test_everything_happens_where_the_array_lives(machine: Machine, number: int)
 
 
 def test_arrays_of_two_devices_are_refused_by_both_names(machine: Machine) -> None:
-    made = sys.modules["cupy"].Array  # type: ignore[attr-defined]
+    made = sys.modules["cupy"].Array
     first, second = made((4,), np.float32, 0), made((2, 3), np.float64, 1)
     with pytest.raises(TypeError, match=r"float32\[4\] on device 0 .* float64\[2, 3\] on device 1"):
         launch.backend_of(first).run(PROGRAM, (1,), first, second, 4)
@@ -225,7 +225,7 @@ def test_copies_stay_on_the_device_of_their_array(monkeypatch: Any) -> None:
 
 
 def test_what_is_made_beside_an_array_is_made_on_its_device(machine: Machine) -> None:
-    array = sys.modules["cupy"].Array((4,), np.float32, 1)  # type: ignore[attr-defined]
+    array = sys.modules["cupy"].Array((4,), np.float32, 1)
     type(array).__module__ = "cupy"
     backend.zeros(array, (2,), np.float32)
     backend.ones_like(types.SimpleNamespace(shape=(), dtype=np.dtype("f4")), array)
