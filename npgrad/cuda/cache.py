@@ -1,7 +1,7 @@
 """Compiled kernels on disk: one file a kernel, found by a key, loaded without importing Numba.
 
 The key covers everything that can change the machine code: the generated source, the intrinsics it may call, signature,
-launch bounds, compute capability, and the versions of numba-cuda, NVVM and nvJitLink. Files are written beside their place and
+launch bounds, compute capability, and the versions of Numba, numba-cuda, llvmlite, NVVM and nvJitLink. Files are written beside their place and
 renamed, so that processes that compile at the same time never read half a file; a damaged file is ignored and rewritten.
 """
 
@@ -37,7 +37,8 @@ def directory() -> Path:
 @functools.cache
 def toolchain() -> str:
     """Versions of what turns Python into machine code; "absent" where a distribution is not installed."""
-    names = ("numba-cuda", "llvmlite", "nvidia-nvvm", "nvidia-nvjitlink", "nvidia-cuda-nvcc-cu12")
+    names = ("numba", "numba-cuda", "llvmlite", "nvidia-nvvm", "nvidia-nvjitlink")
+    names += ("nvidia-cuda-nvcc-cu12", "nvidia-nvjitlink-cu12")  # of the extra cuda12
     found = []
     for name in names:
         try:

@@ -47,8 +47,8 @@ RECORDABLE = frozenset(
             "sum", "swapaxes", "transpose", "where",
         )),
         *("npgrad.nn." + name for name in (
-            "batch_norm", "conv2d", "conv2d_add_bias", "cross_entropy", "erf", "gather", "gelu",
-            "gelu_erf", "group_norm", "index_select", "layer_norm", "leaky_relu", "log_softmax",
+            "batch_norm", "conv2d", "conv2d_add_bias", "cross_entropy", "erf", "gelu",
+            "gelu_erf", "group_norm", "layer_norm", "leaky_relu", "log_softmax",
             "relu", "rms_norm", "sigmoid", "silu", "softmax", "softplus",
         )),
     }

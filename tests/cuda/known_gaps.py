@@ -49,17 +49,40 @@ def of_svd(y: Any) -> Any:
     )
 
 
+def of_qr(y: Any) -> Any:
+    """The factors, and the projector on the space that completes Q to a square."""
+    q, r = y
+    size = min(r.shape[-1], q.shape[-1])
+    rest = q[..., size:]
+    return q[..., :size], r, rest @ adjoint(rest)
+
+
 def outer_two(y: Any) -> Any:
     """The first and the last of three results; the one in between owes nothing to an array."""
     return y[0], y[2]
 
 
 SIGNS = "the sign or phase of a vector is the library's choice"
+TURNED = (
+    "vectors of a null space do not turn among themselves on a device: no look at LAPACK's choice"
+)
 CONSTANT = "the part made of a Python number or list stays a host array"
 
 DIFFERS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     **{f"np.linalg.eigh{case}": (SIGNS, of_eigh) for case in ("", " UPLO", " stack")},
     **{f"np.linalg.svd{case}": (SIGNS, of_svd) for case in ("", " square", " stack", " wide")},
+    **{f"np.linalg.eigh phases{case}": (SIGNS, of_eigh) for case in ("", ", upper stack")},
+    **{
+        f"np.linalg.svd {case}": (SIGNS, of_svd)
+        for case in (
+            "completion",
+            "completion, complex",
+            "completion, wide stack",
+            "phases",
+            "phases, wide",
+        )
+    },
+    **{f"np.linalg.qr completion{case}": (TURNED, of_qr) for case in ("", ", complex stack")},
     "np.atleast_1d several": (CONSTANT, outer_two),
     "np.meshgrid sparse": (CONSTANT, outer_two),
     "np.linalg.eigvals no matrices": ("real where there are no eigenvalues", np.real),

@@ -161,7 +161,10 @@ def test_replays_are_the_sweeps_of_the_host(name: str) -> None:
         got = step(cupy.asarray(x), cupy.asarray(w))
         for a, b in zip(got, host(x.astype("f8"), w.astype("f8")), strict=True):
             assert np.linalg.norm(a.get() - b) <= 5e-5 * (np.linalg.norm(b) + 1), (name, seed)
-    assert replayed(step) >= 4, name
+    if name == "rows":  # its backward looks at the index
+        assert not replayed(step)
+    else:
+        assert replayed(step) >= 4, name
     second = npgrad.grad(lambda x: np.sum(step(x, cupy.asarray(w))[0] * x))
     for _ in range(12):  # within another differentiation nothing is replayed
         twice = second(cupy.asarray(x))
