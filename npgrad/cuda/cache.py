@@ -37,8 +37,10 @@ def directory() -> Path:
 @functools.cache
 def toolchain() -> str:
     """Versions of what turns Python into machine code; "absent" where a distribution is not installed."""
-    names = ("numba", "numba-cuda", "llvmlite", "nvidia-nvvm", "nvidia-nvjitlink")
-    names += ("nvidia-cuda-nvcc-cu12", "nvidia-nvjitlink-cu12")  # of the extra cuda12
+    names = (
+        *("numba", "numba-cuda", "llvmlite", "nvidia-nvvm", "nvidia-nvjitlink"),
+        *("nvidia-cuda-nvcc-cu12", "nvidia-nvjitlink-cu12"),  # of the extra cuda12
+    )
     found = []
     for name in names:
         try:
