@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import npgrad
+from npgrad.wrapping import plan
 
 X = np.array([1.5, 0.5, 1.5])
 
@@ -302,3 +303,27 @@ def test_an_object_of_a_call_is_not_kept():
     del local
     gc.collect()
     assert gone() is None
+
+
+def test_a_look_while_another_call_has_the_tables_open():
+    """What a call has replaced is found again by one that looks meanwhile, and by those after."""
+    inside, leave = threading.Event(), threading.Event()
+
+    def slow(x):
+        inside.set()
+        leave.wait(10)
+        return x.sum()
+
+    npgrad.grad(lambda x: BACKEND.by_class(x))(V)
+    thread = threading.Thread(target=lambda: npgrad.grad(slow)(V))
+    thread.start()
+    inside.wait(10)
+    plan.renew()
+    try:
+        np.testing.assert_allclose(npgrad.grad(lambda x: BACKEND.by_class(x))(V), 2 * V)
+    finally:
+        leave.set()
+        thread.join()
+    np.testing.assert_allclose(npgrad.grad(lambda x: BACKEND.by_class(x))(V), 2 * V)
+    np.testing.assert_allclose(npgrad.grad(lambda x: by_default(x))(V), 4 * V * (V @ V))
+    np.testing.assert_allclose(npgrad.grad(BACKEND.by_inner_table)(V), 2 * V)

@@ -19,7 +19,7 @@ from npgrad.graph.array import GradArray
 from npgrad.wrapping.builtin_names import SHADOWS, asks_identity, names_asked
 from npgrad.wrapping.holders import attributes_of, held_by, slots_of
 from npgrad.wrapping.needs import PLAIN
-from npgrad.wrapping.patch import LOCK, Patch, look_at, patch_of
+from npgrad.wrapping.patch import LOCK, Patch, in_use, look_at, patch_of
 from npgrad.wrapping.places import content, functions_of, is_own, places_in
 from npgrad.wrapping.plan import Plan, code_of
 from npgrad.wrapping.stand_ins import REGISTERED, meet_scipy, replacement
@@ -87,8 +87,8 @@ class Own(Patch):
         """The dictionaries behind what is held; where code asks for identity, their types stay."""
         asked = self.names | {"?"} if self.names else self.names  # a variable goes by any name
         found = []
-        covers = self.plan.covers
-        for label, table in held_by([("?", value) for value in held], covers, covers):
+        covers, named = self.plan.covers, [("?", value) for value in held]
+        for label, table in held_by(named, in_use, covers, covers):
             found.append(patch_of(table))
             found[-1].asked_by(asked, label)
         look_at(found)

@@ -32,20 +32,23 @@ def _top(name: Any) -> str:
     return name.partition(".")[0] if isinstance(name, str) else ""
 
 
-def dictionaries_of(space: dict[str, Any]) -> Iterator[tuple[str | None, dict[Any, Any]]]:
+def dictionaries_of(
+    space: dict[str, Any], in_use: Callable[[Any], bool]
+) -> Iterator[tuple[str | None, dict[Any, Any]]]:
     """The dictionaries behind a module's names that hold something to replace: see `held_by`."""
     module = space.get("__name__")
     own = _top(module)
     if own == "npgrad":
         return  # a copy of one of its modules, as doctest makes: what it holds, npgrad itself uses
     names = list(space.items())
-    for label, held in held_by(names, lambda m: _top(m) == own, lambda m: m == module, own):
+    for label, held in held_by(names, in_use, lambda m: _top(m) == own, lambda m: m == module, own):
         if held is not space:
             yield label, held
 
 
 def held_by(
     named: Iterable[tuple[str, Any]],
+    in_use: Callable[[Any], bool],
     owns: Callable[[str], bool],
     here: Callable[[str], bool],
     own: str = "",
@@ -54,7 +57,8 @@ def held_by(
 
     With those of instances of classes that are the program's own (`owns` their module), which
     have none, and with what instances, tables, classes and default arguments hold (those written
-    `here`). In a script (`own`) also those in which a function may be put.
+    `here`), and those that are `in_use`, in which a call has put what stands for it. In a script
+    (`own`) also those in which a function may be put.
     """
     waiting: list[tuple[str | None, Any, int]] = [(label, value, 0) for label, value in named]
     seen: dict[int, Any] = {}  # the objects themselves, so that no other takes its address
@@ -83,7 +87,7 @@ def held_by(
                 continue
             inside = [*held.items()]
             parts = [part for _, part in inside]
-            if any(id(part) in NUMBERS or replacement(part) is not None for part in parts):
+            if in_use(held) or any(map(_is_replaced, parts)):
                 yield label, held
             elif own == "__main__" and deep == 0 and (not parts or _any_called(parts)):
                 yield label, held  # a registry, in which an entry may be put or exchanged
@@ -92,6 +96,10 @@ def held_by(
             for name, part in inside:
                 if type(part) not in _DATA:
                     waiting.append((name if isinstance(name, str) else label, part, deep + 1))
+
+
+def _is_replaced(part: Any) -> bool:
+    return id(part) in NUMBERS or replacement(part) is not None
 
 
 def _any_called(parts: list[Any]) -> bool:

@@ -198,6 +198,12 @@ class Patch:
 patches: WeakValueDictionary[int, Patch] = WeakValueDictionary()
 
 
+def in_use(space: dict[Any, Any]) -> bool:
+    """Whether a call has replaced names of a namespace just now."""
+    patch = patches.get(id(space))
+    return patch is not None and bool(patch.users) and bool(patch.entries)
+
+
 def originals(space: dict[str, Any]) -> Originals | None:
     """The names of a namespace as they are when nothing is replaced; None if nothing is now."""
     with LOCK:

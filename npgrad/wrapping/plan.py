@@ -28,6 +28,7 @@ from npgrad.wrapping.patch import (
     IMPORT,
     LOCK,
     Patch,
+    in_use,
     look_at,
     originals,
     patch_of,
@@ -130,7 +131,7 @@ class Plan:
         look_at(mine.values())
         held = {}
         for space in spaces:
-            for label, table in dictionaries_of(space):
+            for label, table in dictionaries_of(space, in_use):
                 held[id(table)] = patch_of(table)
                 held[id(table)].asked_by(mine[id(space)].asked, label)
         look_at(held.values())
