@@ -35,6 +35,7 @@ SIZES = {
     "graph.blocks": {"LARGE": 0, "SHORTEST": 1, "CACHE": 64, "BYTES": 16},
     "implementations": {"LARGE": 0, "SMALL": 0},
     "rules.elementwise": {"FEW": 0},
+    "rules.linalg": {"FEW": 0},
     "rules.extreme": {"FEW": 0},
     "rules.piecewise": {"FEW": 0},
     "rules.product": {"LONG": 1},

@@ -15,6 +15,7 @@ from npgrad.rules import (
     direct,
     einsum,
     elementwise,
+    entire,
     extreme,
     fft,
     in_place,
@@ -32,6 +33,7 @@ from npgrad.rules import (
     padding,
     piecewise,
     polynomials,
+    powers,
     product,
     quantile,
     reduced,
@@ -43,6 +45,7 @@ from npgrad.rules import (
     special,
     statistics,
     ufunc_methods,
+    windows,
 )
 from npgrad.table import whole
 
@@ -57,6 +60,7 @@ __all__ = [
     "direct",
     "einsum",
     "elementwise",
+    "entire",
     "extreme",
     "fft",
     "in_place",
@@ -74,6 +78,7 @@ __all__ = [
     "padding",
     "piecewise",
     "polynomials",
+    "powers",
     "product",
     "quantile",
     "reduced",
@@ -85,6 +90,7 @@ __all__ = [
     "special",
     "statistics",
     "ufunc_methods",
+    "windows",
 ]
 
 whole()

@@ -154,6 +154,30 @@ composed(np.polymul, polymul)
 composed(np.polydiv, polydiv)
 
 
+# ------------------------------------------------------------------------------------------ vander
+def power_slopes(y: Array, increasing: bool) -> Array:
+    """Derivatives of the columns of a Vandermonde matrix from power 1 on, in rising order."""
+    rising = y if increasing else y[:, ::-1]
+    return rising[:, :-1] * np.cumsum(np.ones_like(rising[:1, 1:]), axis=1)
+
+
+def vander_vjp(g: Array, y: Array, increasing: bool) -> Array:
+    """The powers' slopes, from the powers themselves: right at x = 0."""
+    rising = g if increasing else g[:, ::-1]
+    return (rising[:, 1:] * power_slopes(y, increasing)).sum(axis=1)
+
+
+def vander_jvp(g: Array, y: Array, increasing: bool) -> Array:
+    """Each column moves by its slope, the column of ones not at all."""
+    moved = np.concatenate(
+        [np.zeros_like(y[:, :1]), g[:, None] * power_slopes(y, increasing)], axis=1
+    )
+    return moved if increasing else moved[:, ::-1]
+
+
+reverse(np.vander, vander_vjp, vander_jvp, ignores=("N",))
+
+
 # ----------------------------------------------------------------------------------------- polyfit
 def weighted(array: Array, w: Array) -> Array:
     """``array *= w``, as in NumPy: in the dtype of `array`, which complex weights do not fit."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from npgrad.rules.padding import fold_copies
-from npgrad.rules.shape import overlap_add
+from npgrad.rules.windows import overlap_add
 from tests.samples.core import Sample
 
 sliding_window_view = np.lib.stride_tricks.sliding_window_view

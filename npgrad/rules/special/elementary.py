@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import scipy.special as sp
 
-from npgrad.rules.elementwise import LN2, LN10, power_base, power_exponent
+from npgrad.rules.elementwise import LN2, LN10
+from npgrad.rules.powers import power_base, power_exponent
 from npgrad.rules.special.words import exponential_moment, polynomial, select, smooth, steps
 
 DEGREE = math.pi / 180
