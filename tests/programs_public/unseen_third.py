@@ -142,7 +142,11 @@ def backus_average() -> Case:
     return Case(lambda vp: backus(vp, vs, rho, 3.0, 1.0)[0], 3.0 + 0.3 * rng.random(9))
 
 
-@program("vector", "four-momenta: the invariant mass of two particles (structured arrays)")
+@program(
+    "vector",
+    "four-momenta: the invariant mass of two particles (structured arrays)",
+    refuses="a subclass of ndarray with an __array_ufunc__ of its own",
+)
 def invariant_mass() -> Case:
     import vector
 
@@ -168,7 +172,11 @@ def boosted() -> Case:
     return Case(result, np.array([1.0, 0.5, 2.0]))
 
 
-@program("pyromat", "the enthalpy and density of an ideal gas by temperature and pressure")
+@program(
+    "pyromat",
+    "the enthalpy and entropy of an ideal gas by temperature and pressure",
+    refuses="its classes are made by exec of files, outside of every module",
+)
 def gas_properties() -> Case:
     import pyromat
 
