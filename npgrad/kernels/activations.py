@@ -249,13 +249,32 @@ def references() -> dict[str, tuple[Callable[..., Array], Callable[..., Array]]]
     return {name: (space[name], space[f"{name}_reference"]) for name in names}
 
 
+def _axes(x: Array) -> tuple[int, ...]:
+    """The axes of `x` by which it is contiguous when transposed; as they are where none are."""
+    plain = tuple(range(x.ndim))
+    if x.flags.c_contiguous:
+        return plain
+    axes = tuple(sorted(plain, key=lambda k: -x.strides[k]))
+    return axes if x.transpose(axes).flags.c_contiguous else plain
+
+
+def _line(x: Array, axes: tuple[int, ...]) -> Array:
+    """`x` as one line in the order of `axes`: a view where that can be had."""
+    return np.ascontiguousarray(x.transpose(axes)).reshape(-1)
+
+
+def _like(x: Array, axes: tuple[int, ...]) -> Array:
+    """Room for a result that lies as `x` does, as those of NumPy's ufuncs do."""
+    return empty(x.shape, x.dtype) if axes == tuple(range(x.ndim)) else np.empty_like(x)
+
+
 def _forward(kernel: Any, reference: Any, x: Array, cost: float, *parameters: float) -> Array:
     """One array in, one out."""
     if not usable(x):
         return reference(x, *parameters)
-    flat = np.ascontiguousarray(x).reshape(-1)
-    out = empty(x.shape, x.dtype)
-    spread(kernel, flat.size, cost, *parameters, flat, out.reshape(-1))
+    axes = _axes(x)
+    out = _like(x, axes)
+    spread(kernel, x.size, cost, *parameters, _line(x, axes), _line(out, axes))
     return out
 
 
@@ -265,10 +284,10 @@ def _backward(
     """The cotangent and what was kept in, a cotangent out."""
     if not usable(kept, g) or g.shape != kept.shape:
         return reference(g, kept, *parameters)
-    flat = np.ascontiguousarray(kept).reshape(-1)
-    out = empty(kept.shape, kept.dtype)
-    given = np.ascontiguousarray(g).reshape(-1)
-    spread(kernel, flat.size, cost, *parameters, given, flat, out.reshape(-1))
+    axes = _axes(kept)
+    out = _like(kept, axes)
+    lines = _line(g, axes), _line(kept, axes), _line(out, axes)
+    spread(kernel, kept.size, cost, *parameters, *lines)
     return out
 
 

@@ -405,3 +405,36 @@ def test_picking(axis: int) -> None:
         want = np.take(x, row, axis)
         got = take_along.take_rows(x, check_index(row, shape[axis]), axis)
         np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("name", sorted(activations.references()))
+def test_activations_leave_their_input_as_it_lies(name: str) -> None:
+    """A result has its input's memory order, as a ufunc's; of what has gaps, rows first."""
+    function, reference = activations.references()[name]
+    rng = np.random.default_rng(51)
+    slope = (0.1,) if name.startswith("leaky") else ()
+    count = 2 if name.endswith("_grad") else 1
+    whole = rng.normal(size=(8, 9, 10, 11))
+    dense = (
+        lambda x: x.transpose(0, 3, 1, 2),
+        lambda x: x.T,
+        lambda x: x.transpose(2, 0, 1, 3)[:, None],
+        lambda x: np.asfortranarray(x[:, :, :, :9]),
+    )
+    odd = (
+        lambda x: x[:, ::2].transpose(0, 3, 1, 2),
+        lambda x: x[::-1].T,
+        lambda x: np.broadcast_to(x[:, :1], x.shape).T,
+    )
+    for lie in (*dense, *odd):
+        x = lie(whole)
+        axes = np.argsort([-stride for stride in x.strides], kind="stable")
+        for order in "CFK"[: 1 if count == 1 else 3]:
+            arrays = (x,) if count == 1 else (rng.normal(size=x.shape).copy(order), x)
+            kept = [a.copy() for a in arrays]
+            found = function(*arrays, *slope)
+            np.testing.assert_allclose(found, reference(*arrays, *slope), rtol=1e-12, atol=1e-14)
+            turned = found.transpose(axes) if lie in dense else found
+            assert turned.flags.c_contiguous and found.base is None
+            for a, before in zip(arrays, kept, strict=True):
+                np.testing.assert_array_equal(a, before)
