@@ -34,6 +34,17 @@ WAITED = (
 )
 
 
+_ONE = threading.RLock()  # one recording at a time, in all threads
+
+
+@functools.cache
+def _stream(device: int | None) -> Any:
+    """The stream on which graphs are recorded: kernels keep words of memory for each stream."""
+    import cupy
+
+    return cupy.cuda.Stream(non_blocking=True)
+
+
 class Graph:
     """One recording: its arguments' places, its results, and the memory in between."""
 
@@ -42,28 +53,28 @@ class Graph:
 
         self.cupy = cupy
         self.pool = cupy.cuda.MemoryPool()  # the graph's own: nobody else may be given its memory
-        self.stream = cupy.cuda.Stream(non_blocking=True)
         self.last: Any = None  # the stream of the last replay, and when it is done
         self.done = cupy.cuda.Event(disable_timing=True)
         cupy.cuda.get_current_stream().synchronize()
         with cupy.cuda.using_allocator(self.pool.malloc):
             self.places = [array.copy() for array in arrays]
         cupy.cuda.get_current_stream().synchronize()
-        with self.stream, _recordable(), questions.unanswered() as asked:
+        stream = _stream(placing.device_of(arrays[0]))
+        with _ONE, stream, _recordable(), questions.unanswered() as asked:
             function(self.places)  # compiles and loads what the recording must find ready
             questions.answer()
             asked.clear()
-            self.stream.synchronize()
+            stream.synchronize()
             with cupy.cuda.using_allocator(self.pool.malloc):
-                self.stream.begin_capture()
+                stream.begin_capture()
                 try:
                     results = function(self.places)
                     questions.answer()
                     self.wrong = _any(asked)
-                    self.graph = self.stream.end_capture()
+                    self.graph = stream.end_capture()
                 except BaseException as error:
                     with contextlib.suppress(Exception):  # the capture may be void already
-                        self.stream.end_capture()
+                        stream.end_capture()
                     error.add_note(WAITED)
                     raise
             self.asked = list(asked)

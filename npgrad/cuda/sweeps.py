@@ -173,7 +173,7 @@ class _Structure:
             number = self.numbers[id(array)] = len(self.arrays)
             self.arrays.append(array)
             self.key += (array.shape, array.dtype, flags.c_contiguous, device_of(array))
-        self.key.append(number)
+        self.key += ("array", number)
 
     def expression(self, value: Deferred) -> None:
         """Add a deferred array: its operations the first time they are met."""
@@ -187,11 +187,11 @@ class _Structure:
                     self.key += (node.name, node.shape, node.dtype)
                     for operand in node.operands:
                         if type(operand) is Deferred:
-                            add(numbers[id(operand)])
+                            self.key += ("put off", numbers[id(operand)])
                         else:
                             self.value(operand)
                 numbers[id(node)] = len(numbers)
-        add(numbers[id(value)])
+        self.key += ("put off", numbers[id(value)])
 
 
 class _Moved:

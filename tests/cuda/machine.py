@@ -7,6 +7,7 @@ again, into the same memory. So what a replay makes of new arguments is what a g
 from __future__ import annotations
 
 import sys
+import threading
 import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,11 +21,14 @@ from npgrad.graph import backend, deferred
 PLAIN = (np, type)  # in a tuple: `npgrad.wrap`, which runs functions of this package, overlooks it
 
 
-class Machine:
-    """What the stand-in's library is doing."""
+class _Machine(threading.local):
+    """What the stand-in's library is doing, in each thread."""
 
     operations: list[Callable[[], None]] | None = None  # while a stream captures
     waited = 0
+
+
+Machine = _Machine()
 
 
 class Array(np.ndarray):  # type: ignore[type-arg]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -74,6 +76,28 @@ def test_what_is_asked_at_the_end_of_a_sweep_is_asked_after_each_replay(device: 
     with pytest.raises(IndexError, match="negative"):
         replayed(device(np.array([1.0, -1.0])))
     assert host(replayed(device(np.full(2, 3.0)))).tolist() == [6.0, 6.0]
+
+
+def test_threads_record_one_after_the_other(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Products have a stand-in while a graph is recorded; who ended first took it away."""
+    monkeypatch.setattr(blas, "matmul", np.matmul)
+    found: list[Any] = []
+
+    def slow(x: Any) -> Any:
+        time.sleep(0.02)
+        return x @ x.T
+
+    def work(number: float) -> None:
+        x = np.full((2, 2), number)
+        found.append((host(npgrad.cuda.captured(slow)(device(x))) == x @ x.T).all())
+
+    threads = [threading.Thread(target=work, args=(float(n),)) for n in (1, 2, 3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [True] * 3
+    assert np.matmul not in backend.STAND_INS
 
 
 def test_nothing_may_wait_while_a_graph_is_recorded(device: Any) -> None:

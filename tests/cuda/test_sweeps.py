@@ -219,6 +219,19 @@ def test_functions_that_never_come_again_are_given_up(put: Any) -> None:
     assert step._recurring.device.trust < 0
 
 
+def test_an_array_is_not_taken_for_an_expression_of_its_number(put: Any) -> None:
+    first, second = put(np.ones(2)), put(np.ones(2))
+    given = [deferred.lazily(array) for array in (first, second)]
+    both = given[0] * given[1]
+    keys = set()
+    for last in (first, second, *given, both):
+        structure = sweeps._Structure((), ())
+        for value in (*given, both, first, second, last):
+            structure.value(value)
+        keys.add(tuple(structure.key))
+    assert len(keys) == 5
+
+
 def test_it_can_be_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
     from npgrad.cuda.deferred import Evaluator as Real
 
