@@ -2,9 +2,11 @@
 
 import ctypes
 import hashlib
+import io
 import json
 import math
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -68,3 +70,47 @@ def test_an_array_asked_for_by_its_method() -> None:
         npgrad.grad(lambda x: x.__array__().sum(), wrap=False)(X)
     with pytest.raises(npgrad.errors.GradientLost):
         npgrad.grad(lambda x: x.__array__().sum() + np.random.default_rng(0).permutation(x)[0])(X)
+
+
+def in_thread(v):
+    made = np.zeros(2)
+    made[0] = v
+    return made.sum() ** 2
+
+
+def test_a_thread_that_the_program_starts() -> None:
+    def started(x):
+        with ThreadPoolExecutor(1) as pool:
+            return sum(pool.map(in_thread, list(x)))
+
+    said = refused(started)
+    assert "npgrad.wrap(f) for the function that this thread runs" in said
+
+    def wrapped(x):
+        with ThreadPoolExecutor(1) as pool:
+            return sum(pool.map(npgrad.wrap(in_thread), list(x)))
+
+    np.testing.assert_allclose(npgrad.grad(wrapped)(X), 2 * X)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: np.diag([1.0, 2.0]),
+        lambda: np.diagflat([1.0, 2.0]),
+        lambda: np.repeat(1.0, 4).reshape(2, 2),
+        lambda: np.tile([1.0, 2.0], (2, 1)),
+        lambda: np.vander([1.0, 2.0]),
+        lambda: np.loadtxt(io.StringIO("1 2\n3 4")),
+        lambda: np.fromstring("1 2 3 4", sep=" ").reshape(2, 2),
+    ],
+)
+def test_new_arrays_of_numpys_are_buffers(make) -> None:
+    def f(x):
+        made = make()
+        made[0, 1] = x[0]
+        return (made * made).sum()
+
+    for _ in range(3):
+        np.testing.assert_allclose(npgrad.grad(f)(X), [2 * X[0], 0, 0])
+    assert type(make()) is np.ndarray

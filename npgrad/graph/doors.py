@@ -255,6 +255,10 @@ RECORDING = (  # in wrapped code, where makers record
     "function in place of math's (np.sin) or of a plain array's method (np.put(y, ...)); "
     "npgrad.register_vjp(function, ...) to give compiled code that takes numbers a rule"
 )
+_THREAD = (  # wrapping holds for the thread that called
+    "npgrad.wrap(f) for the function that this thread runs, or contextvars.copy_context().run(f, "
+    "...) there: in a thread that the program starts, makers and math are Python's and NumPy's own"
+)
 REFUSED = [0]  # how many doors stayed shut so far, in all threads
 # The last: thread, count, message, and in another thread the arguments that were recorded.
 _said: deque[tuple[int, int, str, frozenset[int]]] = deque(maxlen=100)
@@ -287,6 +291,9 @@ def _message(node: Node | None, what: str, frame: FrameType) -> str:
         known += f"numbers; or {also}" if (also := _not_covered()) else "numbers"
     if divides_polynomials(frame):
         known = "np.polydiv(p, q) in wrapped code, for p / q of two np.poly1d"
+    main = threading.get_ident() == threading.main_thread().ident
+    if not main and not WRAPPED.get():
+        known = _THREAD
     general = RECORDING if WRAPPED.get() else GENERAL
     instead = known or _not_covered() or _left_alone() or general
     return (

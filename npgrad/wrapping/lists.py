@@ -66,6 +66,8 @@ _TAKE_LISTS = """
     nonzero argwhere flatnonzero isreal iscomplex isrealobj iscomplexobj union1d setdiff1d
     intersect1d setxor1d cumulative_sum cumulative_prod matrix_transpose vecdot permute_dims
 """
+# Those whose arrays are new, and so buffers: a matrix of a list of variances, a file's numbers.
+_FRESH = "diag diagflat repeat tile vander loadtxt genfromtxt fromstring fromfile"
 # Arguments that NumPy does not ask whether they are recorded: from which position on, their names.
 _UNASKED = {
     "pad": (3, "constant_values end_values"),
@@ -108,6 +110,20 @@ def listed(function: Any) -> Maker:
             if kwargs:
                 kwargs = {k: b if k == "out" else vector(b) for k, b in kwargs.items()}
         return function(*args, **kwargs)
+
+    return call
+
+
+def _fresh(function: Any, usual: Maker | None) -> Maker:
+    """A function of plain values whose array records what is written into it."""
+    compute: Maker = function if usual is None else usual
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if not ACTIVE.get():
+            return function(*args, **kwargs)
+        made = compute(*args, **kwargs)
+        return constant(made) if type(made) is np.ndarray and made.flags.writeable else made
 
     return call
 
@@ -221,6 +237,8 @@ def _listed() -> dict[int, Maker]:
     found = {id(getattr(np, name)): listed(getattr(np, name)) for name in present}
     found.update({id(getattr(np, name)): joined(getattr(np, name)) for name in _JOIN.split()})
     found.update({id(getattr(np, name)): picked(getattr(np, name)) for name in _PICK})
+    for name in _FRESH.split():
+        found[id(getattr(np, name))] = _fresh(getattr(np, name), found.get(id(getattr(np, name))))
     windows = np.lib.stride_tricks.sliding_window_view
     found[id(windows)] = read_only(listed(windows))
     found[id(np.linalg.multi_dot)] = joined(np.linalg.multi_dot)
