@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import npgrad
+from npgrad.errors import OperandMutated
 from npgrad.graph import blocks, certain, gathered, temporaries
 
 SHAPE = (600, 600)  # beyond the size from which the sweep looks for what it can spare
@@ -261,3 +262,25 @@ def test_random_programs_without_what_is_spared(seed: int, monkeypatch: pytest.M
         np.testing.assert_allclose(one, other, rtol=0, atol=1e-9 * np.max(np.abs(other)))
     for a, copy in zip(args, copies, strict=True):
         np.testing.assert_array_equal(a, copy)
+
+
+@pytest.mark.parametrize("size", [3_000, 50_000, 400_000])
+def test_a_plain_operand_is_checked_and_multiplied_with_as_it_is(size: int) -> None:
+    """Of more than 16 KB it is guarded: the sweep looks at it, then takes the everyday way."""
+    x, w = np.linspace(0.5, 1.5, size), np.linspace(1.0, 2.0, size)
+    for f, slope in (
+        (lambda x: np.sum(x * w), w),
+        (lambda x: np.sum(w * np.exp(x)), w * np.exp(x)),
+        (lambda x: np.sum(x / w * x), 2 * x / w),
+        (lambda x: np.sum(w / x), -w / x**2),
+    ):
+        gradient = npgrad.grad(f)(x)
+        np.testing.assert_allclose(gradient, slope, rtol=1e-14)
+        assert not np.shares_memory(gradient, w)
+        leaf, operand = npgrad.array(x), w
+        value = f(leaf)
+        first = operand[0]
+        operand[0] = 7.0
+        with pytest.raises(OperandMutated):
+            value.backward()
+        operand[0] = first

@@ -284,7 +284,7 @@ class Variant(Op):
 
 
 class _Guarded(Op):
-    """A `Variant` some of whose kept operands are guarded: the sweep takes the long way."""
+    """A `Variant` some of whose kept operands are guarded: the sweep checks them first."""
 
     masks = True
     by_entry = True
@@ -292,8 +292,9 @@ class _Guarded(Op):
 
     def __init__(self, variant: Variant) -> None:
         self.variant = variant
-        self.backs = variant.backs
-        self.simple = variant.simple
+        self.backs = self.quick = variant.backs
+        self.simple, self.over = variant.simple, variant.over
+        self.turns, self.bare = variant.turns, variant.bare
         self.name = variant.name
         self.rule = variant.rule
         self.risky = variant.risky
