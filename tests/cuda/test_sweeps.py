@@ -120,6 +120,67 @@ def test_a_number_is_part_of_what_is_replayed(put: Any) -> None:
         assert host(step(x, c)).tolist() == [2.0 * c, 4.0 * c]
 
 
+def keys_of(put: Any, monkeypatch: pytest.MonkeyPatch, *functions: Any) -> list[Any]:
+    """The key of each function's sweep, of arguments of their own."""
+    found: list[Any] = []
+
+    def read(self: Any, order: Any, leaves: Any) -> None:
+        found.append(tuple(sweeps._Structure(order, leaves).key))
+
+    monkeypatch.setattr(sweeps.Sweeps, "_found", read)
+    for turn in range(2):  # the first use of an operator takes another way
+        found.clear()
+        for seed, f in enumerate(functions):
+            x, y = normal(seed + turn, (3, 4), (3, 4))
+            npgrad.grad(f, (0, 1))(put(x), put(y))
+    return found
+
+
+def tanh_of(c: float) -> Any:
+    return lambda x, y: np.sum(np.tanh(x * c) * y)
+
+
+def difference(turned: bool) -> Any:
+    def f(x: Any, y: Any) -> Any:
+        a, b = np.exp(x), np.exp(y)
+        return np.sum(b - a if turned else a - b)
+
+    return f
+
+
+PAIRS: dict[str, tuple[Any, Any]] = {
+    "a number in an expression": (tanh_of(2.0), tanh_of(3.0)),
+    "the sign of zero": (tanh_of(0.0), tanh_of(-0.0)),
+    "which parent is which": (difference(False), difference(True)),
+    "the operation": (lambda x, y: np.sum(x * y), lambda x, y: np.sum(x / y)),
+    "an operation in an expression": (
+        lambda x, y: np.sum(np.negative(x * y) * y), lambda x, y: np.sum(np.square(x * y) * y)
+    ),
+    "an axis": (lambda x, y: np.sum(x.sum(0) ** 2 * y), lambda x, y: np.sum(x.sum(-2) ** 2 * y)),
+    "a shape": (
+        lambda x, y: np.sum(np.reshape(x * y, (2, 6)) ** 2),
+        lambda x, y: np.sum(np.reshape(x * y, (6, 2)) ** 2),
+    ),
+    "a region": (lambda x, y: np.sum(x[:2] * y[:2]), lambda x, y: np.sum(x[1:] * y[:2])),
+    "which operand": (lambda x, y: np.sum(x * y * x), lambda x, y: np.sum(x * y * y)),
+    "whether an operand is recorded": (
+        lambda x, y: np.sum(x * npgrad.value(y) * y), lambda x, y: np.sum(x * y * y)
+    ),
+    "a parameter": (
+        lambda x, y: np.sum(nn.leaky_relu(x * y, 0.1)),
+        lambda x, y: np.sum(nn.leaky_relu(x * y, 0.2)),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_what_decides_is_in_the_key(name: str, put: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, other = PAIRS[name]
+    first, again, second = keys_of(put, monkeypatch, one, one, other)
+    assert first == again
+    assert first != second
+
+
 def test_another_branch_is_another_sweep(put: Any) -> None:
     step = npgrad.grad(lambda x, deep: np.sum((np.tanh(x) if deep else np.exp(x)) * x))
     x = np.array([0.5, -1.0])
