@@ -8,7 +8,7 @@ from npgrad.graph.memory import empty
 from npgrad.kernels._arrays import Array, matrix, usable
 from npgrad.kernels._compile import njit
 from npgrad.kernels._threads import spread
-from npgrad.kernels.softmax import largest
+from npgrad.kernels.softmax import largest, of_rows
 from npgrad.kernels.vector_math import exp, exp_negative, log
 
 __all__ = [
@@ -156,24 +156,11 @@ def log_softmax(x: Array) -> Array:
     """``x - logsumexp(x)`` over the last axis."""
     if not usable(x):
         return log_softmax_reference(x)
-    rows = matrix(x, x.shape[-1])
-    y = empty(x.shape, x.dtype)
-    spread(_log_softmax, len(rows), rows.shape[1] * 1.0, rows, y.reshape(rows.shape))
-    return y
+    return of_rows(_log_softmax, 1.0, x)
 
 
 def log_softmax_grad(g: Array, y: Array) -> Array:
     """The cotangent of x from `g`, that of ``y = log_softmax(x)``."""
     if not usable(y, g) or g.shape != y.shape:
         return log_softmax_grad_reference(g, y)
-    rows = matrix(y, y.shape[-1])
-    out = empty(y.shape, y.dtype)
-    spread(
-        _log_softmax_grad,
-        len(rows),
-        rows.shape[1] * 0.7,
-        matrix(g, y.shape[-1]),
-        rows,
-        out.reshape(rows.shape),
-    )
-    return out
+    return of_rows(_log_softmax_grad, 0.7, g, y)
