@@ -15,13 +15,21 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from npgrad.errors import DTypeMismatch, NotDifferentiable, OutOfRange, ShapeMismatch
+from npgrad.errors import (
+    DTypeMismatch,
+    GradientLost,
+    NoDerivative,
+    NotDifferentiable,
+    OutOfRange,
+    ShapeMismatch,
+)
 from npgrad.graph import backend
-from npgrad.graph.array import GradArray
+from npgrad.graph.array import GradArray, current, recorded
 from npgrad.graph.modes import users
 from npgrad.primitives import primitive
 
 __all__ = [
+    "as_array",
     "as_index",
     "as_int",
     "as_number",
@@ -78,12 +86,36 @@ def fused(kernel: Callable[..., Any], formula: Callable[..., Any]) -> Callable[.
 
 def dtype_of(x: Any) -> np.dtype[Any]:
     """The dtype of an array, a recorded one, a list or a number."""
-    found = getattr(x, "dtype", None)
-    return found if found is not None else np.asarray(x).dtype
+    dtype: np.dtype[Any] = as_array(x).dtype
+    return dtype
+
+
+def as_array(x: Any) -> Any:
+    """`x` as an array, or as the recorded or foreign one that it is.
+
+    ``*`` multiplies matrices as such, and some functions of a masked array drop its mask.
+    """
+    if type(x) is np.ndarray or type(x) is GradArray:
+        return x
+    if isinstance(x, np.ndarray):
+        if hasattr(type(x), "filled"):
+            raise NotDifferentiable("npgrad.nn takes no masked array; use x.filled(...)")
+        return np.asarray(x) if isinstance(x, np.matrix) else x
+    dtype = getattr(x, "dtype", None)
+    if x is None or not (dtype is None or isinstance(dtype, np.dtype)):
+        raise TypeError(
+            f"npgrad.nn takes arrays of NumPy's kind, not {type(x).__name__}: {x!r:.60}"
+        )
+    return np.asarray(x) if dtype is None else x
 
 
 def as_index(index: Any, name: str, what: str = "index") -> Any:
     """An index as an array of integers; one on a device as it is."""
+    if type(index) is GradArray and index.dtype.kind not in "iu":
+        raise GradientLost(
+            f"npgrad.nn.{name}: {what} is a recorded array of {index.dtype}; integers have no"
+            f" gradient, and npgrad.value({what}).astype(int) is none that is lost"
+        )
     found = index if backend.on_device(index) else np.asarray(index)
     if found.dtype.kind not in "iu" and found.size:
         raise OutOfRange(f"npgrad.nn.{name}: {what} is of integers, not of {found.dtype}")
@@ -92,8 +124,8 @@ def as_index(index: Any, name: str, what: str = "index") -> Any:
 
 def shape_of(x: Any) -> tuple[int, ...]:
     """The shape of an array, a recorded one, a list or a number."""
-    found = getattr(x, "shape", None)
-    return found if found is not None else np.shape(x)
+    shape: tuple[int, ...] = as_array(x).shape
+    return shape
 
 
 def prepared(*arrays: Any) -> tuple[list[Any], np.dtype[Any] | None]:
@@ -101,13 +133,11 @@ def prepared(*arrays: Any) -> tuple[list[Any], np.dtype[Any] | None]:
 
     float16 is computed in float32; integers and booleans in float64; lists become arrays.
     """
-    found = [x if hasattr(x, "dtype") else np.asarray(x) for x in arrays]
+    found = [as_array(x) for x in arrays]
     dtype = found[0].dtype
     for x in found:
         if x.dtype.kind not in "biufc":
             raise NotDifferentiable(f"npgrad.nn computes with numbers, not with dtype {x.dtype}")
-        if type(x) is not np.ndarray and hasattr(type(x), "filled"):
-            raise NotDifferentiable("npgrad.nn takes no masked array; use x.filled(...)")
         if x.dtype != dtype:
             dtype = np.result_type(dtype, x.dtype)
     if dtype.kind in "biu":
@@ -127,9 +157,13 @@ def check_real(name: str, x: Any) -> None:
 
 
 def as_number(value: Any, name: str, what: str) -> Any:
-    """A parameter such as `eps` as a Python number, which changes no dtype; recorded ones stay."""
-    if type(value) is GradArray:
-        return value
+    """A parameter such as `eps` as a Python number, which changes no dtype."""
+    if type(value) is GradArray and recorded(value):
+        raise NoDerivative(
+            f"npgrad.nn.{name} has no derivative with respect to {what}: npgrad.value({what}) makes"
+            " it a constant; its formula in NumPy's functions has one"
+        )
+    value = current(value)[0] if type(value) is GradArray else value
     found = np.asarray(value)
     if found.shape != () or found.dtype.kind not in "fiub":
         raise TypeError(

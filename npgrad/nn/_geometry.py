@@ -11,7 +11,15 @@ from npgrad.kernels import conv2d as kernels
 from npgrad.kernels.conv2d import Geometry
 from npgrad.nn._declare import shape_of, wrong_shape
 
-__all__ = ["check_bias", "geometry_of", "geometry_of_cotangent", "one_of", "pair_of", "sides_of"]
+__all__ = [
+    "check_bias",
+    "geometry_of",
+    "geometry_of_cotangent",
+    "one_of",
+    "pair_of",
+    "shape_given",
+    "sides_of",
+]
 
 Shape = tuple[int, ...]
 
@@ -32,6 +40,13 @@ def one_of(value: Any, name: str, what: str, least: int) -> int:
     if not _is_int(value) or value < least:
         raise ValueError(f"npgrad.nn.{name}: {what} is an int >= {least}: {value!r}")
     return int(value)
+
+
+def shape_given(shape: Any, name: str) -> Shape:
+    """A shape that is a parameter."""
+    if not isinstance(shape, (tuple, list, np.ndarray)) or not all(map(_is_int, shape)):
+        raise TypeError(f"npgrad.nn.{name}: shape is a tuple of ints, not {shape!r}")
+    return tuple(int(n) for n in shape)
 
 
 def _is_int(value: Any) -> bool:

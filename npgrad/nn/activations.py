@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from npgrad.graph.array import GradArray
 from npgrad.kernels import activation_references as formulas
 from npgrad.kernels import activations as kernels
 from npgrad.nn._declare import as_number, check_real, fused, here, operation, prepared
@@ -160,8 +161,10 @@ def relu(x: Any) -> Any:
     return _applied(_relu, x)
 
 
-def leaky_relu(x: Any, slope: float = 0.01) -> Any:
+def leaky_relu(x: Any, slope: Any = 0.01) -> Any:
     """``x`` where it is positive, ``slope * x`` elsewhere; its gradient at 0 is the slope.
+
+    The slope is one number, a learned one too; ``np.where(x > 0, x, slope * x)`` takes an array.
 
     References
     ----------
@@ -174,6 +177,11 @@ def leaky_relu(x: Any, slope: float = 0.01) -> Any:
     >>> npgrad.nn.leaky_relu(np.array([-1.0, 2.0]), 0.1)
     array([-0.1,  2. ])
     """
+    if type(slope) is GradArray and slope.shape == ():
+        check_real("leaky_relu", x)
+        (x,), dtype = prepared(x)
+        y = np.where(here(x > 0), x, here(slope.astype(x.dtype) * x))
+        return y if dtype is None else y.astype(dtype)
     return _applied(_leaky_relu, x, as_number(slope, "leaky_relu", "slope"))
 
 

@@ -21,7 +21,7 @@ from npgrad.graph.deferred import settled
 from npgrad.kernels import conv2d as kernels
 from npgrad.kernels.conv2d import Geometry
 from npgrad.nn import _device
-from npgrad.nn._declare import operation, prepared, shape_of, wrong_shape
+from npgrad.nn._declare import as_array, operation, prepared, shape_of, wrong_shape
 from npgrad.nn._device import routed
 from npgrad.nn._geometry import (
     check_bias,
@@ -29,6 +29,7 @@ from npgrad.nn._geometry import (
     geometry_of_cotangent,
     one_of,
     pair_of,
+    shape_given,
     sides_of,
 )
 from npgrad.table import bilinear, linear, pointwise
@@ -220,11 +221,8 @@ def conv1d(
     if sides != "same" and room < max(0, filters[2] - 1) * dilation + 1:
         wanted = f"an extent that a filter of {filters} with dilation {dilation} fits into"
         raise wrong_shape("conv1d", "x", shape, wanted)
-    x = x if hasattr(x, "dtype") else np.asarray(x)
-    w = w if hasattr(w, "dtype") else np.asarray(w)
-    y = conv2d(
-        np.expand_dims(x, -2), np.expand_dims(w, -2), b, (1, stride), sides, (1, dilation), groups
-    )
+    x, w = (np.expand_dims(as_array(a), -2) for a in (x, w))
+    y = conv2d(x, w, b, (1, stride), sides, (1, dilation), groups)
     return np.squeeze(y, axis=-2)
 
 
@@ -354,7 +352,7 @@ def conv2d_grad_input(
     >>> npgrad.nn.conv2d_grad_input(np.ones((1, 1, 1, 2)), np.ones((1, 1, 1, 2)), (1, 1, 1, 3))
     array([[[[1., 2., 1.]]]])
     """
-    shape = tuple(shape)
+    shape = shape_given(shape, "conv2d_grad_input")
     options = stride, padding, dilation, groups
     geometry = geometry_of_cotangent("conv2d_grad_input", g, shape, shape_of(w), options)
     (g, w), dtype = prepared(g, w)
@@ -396,7 +394,7 @@ def conv2d_grad_weight(
     >>> npgrad.nn.conv2d_grad_weight(np.ones((1, 1, 1, 2)), x, (1, 1, 1, 2))
     array([[[[1., 3.]]]])
     """
-    shape = tuple(shape)
+    shape = shape_given(shape, "conv2d_grad_weight")
     options = stride, padding, dilation, groups
     geometry = geometry_of_cotangent("conv2d_grad_weight", g, shape_of(x), shape, options)
     (g, x), dtype = prepared(g, x)

@@ -22,6 +22,7 @@ from npgrad.kernels import take_along as kernels
 from npgrad.kernels.scatter_add import check_index
 from npgrad.nn import _device
 from npgrad.nn._declare import (
+    as_array,
     as_index,
     as_int,
     axis_of,
@@ -227,7 +228,7 @@ def index_select(x: Any, axis: int, index: Any) -> Any:
     array([[3., 1., 3.]])
     """
     axis = axis_of(x, axis, "index_select")
-    x = x if hasattr(x, "dtype") else np.asarray(x)
+    x = as_array(x)
     return _rows(x, _one_index("index_select", x, index, axis), axis)
 
 
@@ -256,7 +257,7 @@ def gather(x: Any, axis: int, index: Any) -> Any:
            [3., 3., 4.]])
     """
     axis = axis_of(x, axis, "gather")
-    x = x if hasattr(x, "dtype") else np.asarray(x)
+    x = as_array(x)
     return _gather(x, _full_index("gather", x, index, axis), axis)
 
 
@@ -362,7 +363,7 @@ def narrow(x: Any, axis: int, start: int, length: int) -> Any:
     """
     axis = axis_of(x, axis, "narrow")
     start, length = as_int(start, "narrow", "start"), as_int(length, "narrow", "length")
-    x = x if hasattr(x, "dtype") else np.asarray(x)
+    x = as_array(x)
     extent = x.shape[axis]
     first = start + extent if start < 0 else start
     if first < 0 or length < 0 or first + length > extent:

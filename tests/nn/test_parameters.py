@@ -188,3 +188,66 @@ def test_a_kernel_is_seen_by_others_when_it_is_linked(monkeypatch):
     monkeypatch.setattr(_compile, "link", lambda function: seen.append(kernel.result))
     assert kernel.compiled() is kernel.compiled() is kernel.result
     assert seen == [None]
+
+
+MATRIX = np.array([[0.5, 1.0, -2.0], [2.0, 0.1, 0.3], [0.2, -0.4, 0.7]]).view(np.matrix)
+LABELS = np.array([0, 2, 1])
+OF_MATRICES = {
+    **{n: getattr(nn, n) for n in ("gelu", "gelu_erf", "silu", "erf", "relu", "softplus")},
+    **{n: getattr(nn, n) for n in ("softmax", "log_softmax", "logsumexp", "layer_norm")},
+    **{n: getattr(nn, n) for n in ("rms_norm", "batch_norm", "leaky_relu")},
+    "group_norm": lambda x: nn.group_norm(x, 1),
+    "max_pool2d": lambda x: nn.max_pool2d(x, 2, 1),
+    "avg_pool2d": lambda x: nn.avg_pool2d(x, 2, 1),
+    "conv1d": lambda x: nn.conv1d(x, np.ones((2, 3, 2))),
+    "cross_entropy": lambda x: nn.cross_entropy(x, LABELS),
+    "mse_loss": lambda x: nn.mse_loss(x, np.asarray(MATRIX) + 1),
+    "index_select": lambda x: nn.index_select(x, 1, LABELS),
+    "gather": lambda x: nn.gather(x, 1, LABELS[:, None]),
+    "index_add": lambda x: nn.index_add(x, 0, LABELS, x),
+    "scatter_add": lambda x: nn.scatter_add(x, 0, LABELS[:, None], np.ones((3, 1))),
+    "narrow": lambda x: nn.narrow(x, 0, 1, 2),
+}
+
+
+@pytest.mark.parametrize("name", OF_MATRICES)
+def test_a_matrix_is_an_array(name):
+    """Its * is the product of matrices, and it keeps two axes whatever a function asks for."""
+    found, wanted = OF_MATRICES[name](MATRIX), OF_MATRICES[name](np.asarray(MATRIX))
+    assert type(found) is type(wanted)
+    np.testing.assert_array_equal(found, wanted)
+
+
+def test_a_slope_that_is_learned_has_a_gradient():
+    x = np.array([-1.0, 2.0, 0.0, -3.0])
+    loss = lambda x, slope: np.sum(nn.leaky_relu(x, slope) ** 2)
+    gx, slope = npgrad.grad(loss, (0, 1))(x, 0.1)
+    np.testing.assert_allclose(slope, 2 * 0.1 * (1 + 9))
+    np.testing.assert_allclose(gx, [-0.02, 4, 0, -0.06])
+    np.testing.assert_allclose(npgrad.grad(npgrad.grad(loss, 1), 1)(x, 0.1), 20)
+    single = npgrad.grad(loss, 1)(x.astype("f4"), np.float32(0.1))
+    assert single.dtype == np.float32
+    assert nn.leaky_relu(x.astype("f2"), npgrad.array(0.1)).dtype == np.float16
+    with pytest.raises(npgrad.errors.NoDerivative, match=r"layer_norm .* respect to eps"):
+        npgrad.grad(lambda e: np.sum(nn.layer_norm(x, eps=e) ** 2))(0.1)
+
+
+def test_what_is_no_array_is_named():
+    class Tensor:
+        dtype, shape = "torch.float32", (2,)
+
+    for x in (Tensor(), None):
+        for f in (
+            nn.relu,
+            nn.softmax,
+            nn.layer_norm,
+            lambda x: nn.conv2d(x, np.ones((1, 1, 1, 1))),
+        ):
+            with pytest.raises(TypeError, match=r"takes arrays of NumPy's kind, not (Tensor|None)"):
+                f(x)
+    g, w = np.ones((2, 4, 4, 4)), np.ones((4, 3, 2, 2))
+    for shape in (5, (2, 3, 5.0, 5), None):
+        with pytest.raises(TypeError, match="conv2d_grad_input: shape is a tuple of ints"):
+            nn.conv2d_grad_input(g, w, shape)
+    with pytest.raises(npgrad.errors.GradientLost, match="cross_entropy: labels is a recorded"):
+        nn.cross_entropy(np.ones((2, 3)), npgrad.array(np.array([0, 1])))
