@@ -64,6 +64,7 @@ def _method(name: str, function: Any) -> Callable[..., Any]:
         return call(decided(function), (self, *args), kwargs, _frame(1))
 
     method.__doc__ = f"As `numpy.{function.__name__}`."
+    method.__name__, method.__qualname__ = name, f"GradArray.{name}"  # pint asks by it for units
     return method
 
 

@@ -7,6 +7,9 @@ import npgrad
 from npgrad.errors import GradientLost, NoDerivative
 
 numba = pytest.importorskip("numba")
+from numba import types  # noqa: E402
+from numba.typed import Dict, List  # noqa: E402
+
 njit = numba.njit
 
 
@@ -120,3 +123,23 @@ def modulus(x):
 def test_the_modulus_of_a_complex_number_says_what_to_write():
     with pytest.raises(NoDerivative, match=r"np\.sqrt\(z\.real\*\*2 \+ z\.imag\*\*2\)"):
         npgrad.grad(lambda x: modulus(x))(1.5)
+
+
+@njit
+def collected(x):
+    items = List()
+    for v in x:
+        items.append(v * v)
+    table = Dict.empty(types.int64, types.float64)
+    table[3] = items[0] * items[-1]
+    more = List.empty_list(types.float64)
+    more.extend(items)
+    return table[3] + sum(more) + len(items)
+
+
+def test_typed_containers_inside_of_a_function():
+    x = np.array([1.5, 0.7, 2.2])
+    value, gradient = npgrad.value_and_grad(collected)(x)
+    assert value == pytest.approx(collected(x))
+    a, _, c = x
+    np.testing.assert_allclose(gradient, 2 * x + [2 * a * c**2, 0.0, 2 * c * a**2])

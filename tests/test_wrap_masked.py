@@ -188,7 +188,7 @@ def test_a_kalman_filter_with_a_missing_measurement() -> None:
 
 
 def test_what_is_refused() -> None:
-    for f in (lambda x: (HIDDEN / x).sum(), lambda x: np.ma.median(a(x))):
+    for f in (lambda x: (HIDDEN / x).sum(), lambda x: np.ma.sort(a(x)).sum()):
         with pytest.raises(GradientLost):
             npgrad.grad(f)(X)
     with pytest.raises(NoDerivative, match="clip of a masked array"):

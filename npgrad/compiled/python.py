@@ -22,6 +22,26 @@ from npgrad.wrapping.builtin_names import shadows_for
 from npgrad.wrapping.mathematics import QUIET
 from npgrad.wrapping.stand_ins import replacement
 
+
+class _List(list[Any]):
+    """``numba.typed.List`` in a source that is recorded."""
+
+    @classmethod
+    def empty_list(cls, item_type: Any, allocated: int = 0) -> _List:
+        """A list of no items yet."""
+        return cls()
+
+
+class _Dict(dict[Any, Any]):
+    """``numba.typed.Dict`` in a source that is recorded."""
+
+    @classmethod
+    def empty(cls, key_type: Any, value_type: Any, n_keys: int = 0) -> _Dict:
+        """A table of no entries yet."""
+        return cls()
+
+
+_CONTAINERS = {"List": _List, "Dict": _Dict}
 _copies: dict[Any, Callable[..., Any]] = {}
 
 
@@ -35,6 +55,8 @@ def _recording(value: Any) -> Any:
     """What a name of the function stands for in its copy."""
     if is_dispatcher(value):
         return python_of(value)
+    if isinstance(value, type) and value.__module__.startswith("numba.typed."):
+        return _CONTAINERS.get(value.__name__, value)
     new = QUIET.get(id(value))
     new = overloaded(value, python_of) if new is None else new
     new = replacement(value) if new is None else new

@@ -290,6 +290,80 @@ OF_MASKED.update(
 )
 
 
+# ------------------------------------------------ functions that convert what they are given
+def _parts(a: Any) -> tuple[Any, Any]:
+    """The elements of `a`, and where it hides them."""
+    a = vector(a)
+    return (elements(a) if holds_elements(a) else np.ma.getdata(a)), np.ma.getmaskarray(a)
+
+
+def _average(
+    a: Any, axis: Any = None, weights: Any = None, returned: bool = False, **kwargs: Any
+) -> Any:
+    keepdims = kwargs.get("keepdims") is True
+    data, mask = _parts(a)
+    if weights is None:
+        share: Any = np.ones(data.shape)
+    else:
+        share, hidden = _parts(weights)
+        if share.shape != data.shape:
+            if axis is None or share.ndim != 1:
+                raise TypeError("Axis must be specified when shapes of a and weights differ.")
+            shape = [1] * data.ndim
+            shape[axis] = -1
+            share, hidden = share.reshape(shape), hidden.reshape(shape)
+        mask = mask | hidden
+    share = np.where(mask, 0.0, share)
+    total = np.sum(share, axis=axis, keepdims=keepdims)
+    none = np.asarray(unwrap(total) == 0)
+    made = np.sum(np.where(mask, 0.0, data) * share, axis=axis, keepdims=keepdims)
+    made = made / np.where(none, 1.0, total)
+    if none.any():
+        made = _of_mask(made, none) if made.shape else np.ma.masked
+    elif made.shape:
+        made = _of_mask(made, False)
+    return (made, total) if returned else made
+
+
+def _where(condition: Any, *choices: Any) -> Any:
+    if len(choices) != 2:
+        return np.ma.where(_real(condition), *map(_real, choices))
+    taken, hidden = _parts(condition)
+    (x, x_mask), (y, y_mask) = map(_parts, choices)
+    taken = unwrap(taken)
+    mask = np.where(taken, x_mask, y_mask) | hidden
+    return _of_mask(np.where(taken, x, y), mask)
+
+
+def _median(
+    a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False
+) -> Any:
+    data, mask = _parts(a)
+    if out is not None or keepdims or (axis is not None and data.ndim > 1):
+        raise NoDerivative("npgrad: np.ma.median along an axis; of a.compressed() it records")
+    return np.median(data.reshape(-1)[~mask.reshape(-1)])
+
+
+def _clip(a: Any, *args: Any, **kwargs: Any) -> Any:
+    data, mask = _parts(a)
+    return _of_mask(np.clip(data, *map(_bare, args), **kwargs), mask)
+
+
+def _joining(name: str) -> Any:
+    join = getattr(np, name)
+
+    def body(arrays: Any, *args: Any, **kwargs: Any) -> Any:
+        parts = [_parts(a) for a in arrays]
+        mask = join([mask for _, mask in parts], *args, **kwargs)
+        return _of_mask(join([data for data, _ in parts], *args, **kwargs), mask)
+
+    return body
+
+
+_OWN = {"average": _average, "where": _where, "median": _median, "clip": _clip}
+_OWN.update({name: _joining(name) for name in ("stack", "vstack", "hstack", "dstack")})
+
+
 def _data(a: Any, subok: bool = True) -> Any:
     return vector(a)
 
@@ -306,6 +380,8 @@ def masked_names() -> dict[str, Any]:
             names[name] = _fresh(name)
         elif name == "getdata":
             names[name] = _met(function, _data)
+        elif name in _OWN:
+            names[name] = _making(function, _OWN[name])
         elif name in _MASKING:
             names[name] = _making(function, _masking(name, _MASKING[name]))
         elif name not in _AS_THEY_ARE and callable(function) and not isinstance(function, type):

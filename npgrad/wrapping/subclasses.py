@@ -363,6 +363,7 @@ def of_ndarray(value: Any, name: str) -> Any:
             return made(kind, held[...], _attributes(_plainly(real(value).view, kind)))
         return through(functools.partial(_inherited, name), (value, *args), kwargs)
 
+    method.__name__ = name
     return method
 
 
