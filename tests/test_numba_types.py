@@ -143,3 +143,46 @@ def test_typed_containers_inside_of_a_function():
     assert value == pytest.approx(collected(x))
     a, _, c = x
     np.testing.assert_allclose(gradient, 2 * x + [2 * a * c**2, 0.0, 2 * c * a**2])
+
+
+@njit
+def integer_powers(x):
+    s = 0.0
+    for i in range(1, 4):
+        s += x[0] * (i**-1)
+    return s
+
+
+@njit
+def signs(x):
+    s = 0.0
+    for v in x:
+        s += ((v > 0) - (v < 0)) * v * v
+    return s
+
+
+@numba.guvectorize(["void(float64[:], uint8[:], float64[:])"], "(n),(n)->()")
+def weighted(x, w, r):
+    r[0] = 0
+    for i in range(x.shape[0]):
+        r[0] += x[i] * (w[i] * w[i])
+
+
+@numba.guvectorize(["void(float64[:], float64[:])"], "(n)->()")
+def counted_twice(x, r):
+    r[0] = 0
+    for i in range(x.shape[0]):
+        r[0] += x[i] * ((x[i] > 1) + (x[i] > 0.5))
+
+
+def test_what_numba_computes_otherwise_is_found_in_the_first_gradient():
+    x = np.array([2.7, 1.3])
+    with pytest.raises(GradientLost, match="integer powers"):
+        npgrad.grad(integer_powers)(x)
+    with pytest.raises(GradientLost, match="sums of comparisons"):
+        npgrad.grad(lambda x: counted_twice(x) + 0.0)(x)
+    with pytest.raises(TypeError, match="numpy boolean") as caught:
+        npgrad.grad(signs)(x)
+    assert "np.sign(v)" in caught.value.__notes__[0]
+    w = np.array([200, 2], np.uint8)
+    np.testing.assert_allclose(npgrad.grad(lambda x: weighted(x, w))(x), [40000.0, 4.0])

@@ -1,8 +1,8 @@
 """A compiled function recorded through its Python source, beside what the function itself gives.
 
 Python is not what Numba compiles: its integers do not wrap, and a module's array that was changed
-since is not the one compiled in. Where the function was compiled for such arguments before, a call
-of it costs little beside the recording, and shows whether the source computes the same.
+since is not the one compiled in. A call of the compiled function costs little beside the recording,
+and shows whether the source computes the same.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from npgrad.compiled.frozen import refuse_random, source_of
+from npgrad.compiled.frozen import refuse_random
 from npgrad.compiled.python import python_of
 from npgrad.errors import GradientLost
 from npgrad.graph.array import unwrap
@@ -30,34 +30,39 @@ def recorded(dispatcher: Any, *args: Any) -> Any:
     refuse_random(dispatcher, name)
     run = python_of(dispatcher)
     given = [_copy(a) for a in args]
-    wide = [_widened(a) for a in args]
-    narrow = any(w is not a for w, a in zip(wide, args, strict=True))
-    expected = _compiled_result(dispatcher, given, narrow)
-    divided: list[Any] = []
-    with np.errstate(
-        divide="call",
-        invalid="call",
-        over="ignore",
-        under="ignore",
-        call=lambda *event: divided.append(event),
-    ):
-        made = run(*wide)
+    wide = [widened(a) for a in args]
+    expected = _compiled_result(dispatcher, given)
+    try:
+        with np.errstate(all="ignore"):
+            made = run(*wide)
+    except TypeError as error:
+        if "numpy boolean" in str(error):
+            error.add_note(_OF_COMPARISONS)
+        raise
     for a, w in zip(args, wide, strict=True):
         if w is not a and isinstance(a, np.ndarray):
             a[...] = w.astype(a.dtype)  # what it may have written
-    if divided and expected is _UNKNOWN:  # Numba's code raises where it divides by zero
-        expected = _compiled_result(dispatcher, given, True)
-    if expected is not _UNKNOWN and not (_agree(made, expected) and all(map(_agree, args, given))):
-        raise GradientLost(
-            f"npgrad: {name}, compiled by Numba, computes something else than its Python source, "
-            f"by which it would be differentiated. Recorded at {at(user_frame())}. An array of the "
-            f"module that was changed after the compilation ({name}.recompile() takes it up), "
-            "integers that do not fit their type, and differences of unsigned ones do. Instead: "
-            "a rule, npgrad.register_vjp; or npgrad.value(x) to cut the gradient on purpose."
-        )
+    if expected is not _UNKNOWN and not (agree(made, expected) and all(map(agree, args, given))):
+        raise GradientLost(differs(name))
     return made
 
 
+def differs(name: str) -> str:
+    """The message where the compiled function and its source do not agree."""
+    return (
+        f"npgrad: {name}, compiled by Numba, computes something else than its Python source, "
+        f"by which it would be differentiated. Recorded at {at(user_frame())}. An array of the "
+        f"module that was changed after the compilation ({name}.recompile() takes it up), "
+        "integers that do not fit their type, differences of unsigned ones, integer powers and "
+        "sums of comparisons do that. Instead: a rule, npgrad.register_vjp; or npgrad.value(x) to "
+        "cut the gradient on purpose."
+    )
+
+
+_OF_COMPARISONS = (
+    "npgrad: a comparison counts as an integer where Numba compiles it, and is a bool in the "
+    "source that is recorded: write int(v > 0), or np.sign(v) for (v > 0) - (v < 0)."
+)
 _UNKNOWN = object()
 
 
@@ -75,44 +80,33 @@ def _holds_unknown(value: Any) -> bool:
     return value is _UNKNOWN or (isinstance(value, tuple) and any(map(_holds_unknown, value)))
 
 
-def _widened(value: Any) -> Any:
+def widened(value: Any) -> Any:
     """Integers of few bits as those of 64 in which Numba computes with their entries."""
     narrow = isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "iu"
     return value.astype(np.int64) if narrow and value.dtype.itemsize < 8 else value
 
 
-def _compiled_result(dispatcher: Any, given: list[Any], always: bool) -> Any:
-    """What the compiled function gives, if it was compiled for such arguments or wraps integers.
+def _compiled_result(dispatcher: Any, given: list[Any]) -> Any:
+    """What the compiled function gives; a division by zero raises, as the program's own call would.
 
-    With `always` it is compiled now. A division by zero raises, as the program's own call would.
+    It is compiled now if it was not, as the program would compile it: where Numba computes
+    something else than Python, nothing else shows it.
     """
     if any(map(_holds_unknown, given)):
         return _UNKNOWN
-    from numba import typeof
-
     try:
-        known = tuple(map(typeof, given)) in dispatcher.overloads
-        if known or always or _hashes(dispatcher):
-            return dispatcher(*given)
+        return dispatcher(*given)
     except ZeroDivisionError:
         raise
     except Exception:  # the source raises as well, or is all that there is
-        pass
-    return _UNKNOWN
+        return _UNKNOWN
 
 
-def _hashes(dispatcher: Any) -> bool:
-    """Whether the code multiplies by integers or shifts bits as random generators and hashes do."""
-    source = source_of(dispatcher)
-    constants: tuple[Any, ...] = source.__code__.co_consts if source is not None else ()
-    return any(type(value) is int and abs(value) > 2**31 for value in constants)
-
-
-def _agree(made: Any, expected: Any) -> bool:
+def agree(made: Any, expected: Any) -> bool:
     """Whether two results are the same numbers in the same places."""
     if isinstance(expected, tuple) or isinstance(made, (tuple, list)):
         same = isinstance(made, (tuple, list)) and isinstance(expected, (tuple, list))
-        return same and len(made) == len(expected) and all(map(_agree, made, expected))
+        return same and len(made) == len(expected) and all(map(agree, made, expected))
     a, b = unwrap(made), expected
     if not isinstance(b, (np.ndarray, np.generic, int, float, complex)):
         return True

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from npgrad.compiled import checking
 from npgrad.compiled.frozen import refuse_random
 from npgrad.compiled.python import python_of
-from npgrad.errors import NoDerivative
+from npgrad.errors import GradientLost, NoDerivative
 from npgrad.graph.array import GradArray, unwrap
 
 
@@ -51,6 +52,7 @@ def recorded_call(gufunc: Any, inputs: tuple[Any, ...], outs: tuple[Any, ...] = 
         x = x if type(x) is GradArray else np.asarray(x)
         core = x.shape[x.ndim - ndim :]
         x = np.broadcast_to(x, loop + core)
+        x = checking.widened(x)
         cores.append(x.reshape((*loop, 1)) if one and not core else x)
     # The source sees an output without core dimensions as an array of one.
     filled = [
@@ -62,4 +64,6 @@ def recorded_call(gufunc: Any, inputs: tuple[Any, ...], outs: tuple[Any, ...] = 
     for index in np.ndindex(loop):
         run(*[x[index] if index else x for x in cores], *[o[index] if index else o for o in filled])
     made = [o if ndim else o[..., 0] for o, ndim in zip(filled, out_ndims, strict=True)]
+    if not dynamic(gufunc) and not all(map(checking.agree, made, results)):
+        raise GradientLost(checking.differs(gufunc.__name__))
     return tuple(made) if isinstance(plain, tuple) else made[0]

@@ -327,7 +327,8 @@ def _average(
 
 def _where(condition: Any, *choices: Any) -> Any:
     if len(choices) != 2:
-        return np.ma.where(_real(condition), *map(_real, choices))
+        plain: Any = np.ma.where
+        return plain(_real(condition), *map(_real, choices))
     taken, hidden = _parts(condition)
     (x, x_mask), (y, y_mask) = map(_parts, choices)
     taken = unwrap(taken)
