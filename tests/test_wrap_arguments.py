@@ -428,3 +428,91 @@ def test_a_list_of_an_array_known_by_another_name_is_refused() -> None:
     with pytest.raises((npgrad.errors.GradientLost, npgrad.errors.InPlaceError)):
         npgrad.grad(lambda x, bufs: of_list(x, bufs) + np.sum(s))(X, [s, np.ones(2)])
     np.testing.assert_array_equal(s, np.ones(2))
+
+
+# ------------------------------------------------------- buffers that stand in a method's object
+class Workspace:
+    """Its buffers were made when it was."""
+
+    def __init__(self):
+        self.b, self.d, self.other = np.zeros(2), np.zeros(2), None
+
+    def by_items(self, x):
+        self.b[:] = x
+        for i in range(x.size):
+            self.b[i] = np.sin(self.b[i])
+        return np.sum(self.b)
+
+    def by_local_name(self, x):
+        b = self.b
+        b[0] = x[1] ** 2
+        b[1:] += x[0]
+        return np.sum(b * b)
+
+    def _fill(self, x):
+        self.d[:] = x * x
+
+    def by_method(self, x):
+        self._fill(x)
+        return np.sum(self.d) * self.d[0]
+
+    def by_helper(self, x):
+        first_of(self.d, x)
+        return np.sum(self.d) ** 2
+
+    def known_elsewhere(self, x):
+        self.b[:] = x
+        return np.sum(self.other)
+
+    def sets_anew(self, x):
+        self.b[:] = x
+        self.b = self.b * x
+        return np.sum(self.b)
+
+
+@pytest.mark.parametrize("name", ["by_items", "by_local_name", "by_method", "by_helper"])
+def test_a_buffer_of_the_object(name) -> None:
+    def at(x):
+        return getattr(Workspace(), name)(x)
+
+    expected = [(at(X + e) - at(X - e)) / 2e-6 for e in np.eye(2) * 1e-6]
+    for before in (False, True):  # a workspace that a plain call has used is one as well
+        work, plain = Workspace(), Workspace()
+        if before and name != "by_local_name":  # which adds to what is there
+            getattr(work, name)(X + 1)
+        held = [work.b, work.d]
+        np.testing.assert_allclose(npgrad.grad(getattr(work, name))(X), expected, rtol=1e-6)
+        getattr(plain, name)(X)
+        assert work.b is held[0] and work.d is held[1]
+        np.testing.assert_array_equal(work.b, plain.b)
+        np.testing.assert_array_equal(work.d, plain.d)
+
+
+def test_a_buffer_of_the_object_that_is_known_elsewhere() -> None:
+    work = Workspace()
+    work.other = work.b
+    with pytest.raises((npgrad.errors.GradientLost, npgrad.errors.InPlaceError, ValueError)):
+        npgrad.grad(work.known_elsewhere)(X)
+    assert work.other is work.b and type(work.b) is np.ndarray
+
+
+def test_a_buffer_that_the_method_sets_anew_stays_what_it_set() -> None:
+    work = Workspace()
+    first = work.b
+    np.testing.assert_allclose(npgrad.grad(work.sets_anew)(X), 2 * X)
+    np.testing.assert_array_equal(np.asarray(work.b), X * X)
+    np.testing.assert_array_equal(first, X)
+
+
+def test_a_method_that_fails_leaves_its_object_as_it_was() -> None:
+    class Failing(Workspace):
+        def half(self, x):
+            self.b[0] = x[0]
+            raise RuntimeError("half way")
+
+    work = Failing()
+    held = work.b
+    with pytest.raises(RuntimeError):
+        npgrad.grad(work.half)(X)
+    assert work.b is held
+    np.testing.assert_array_equal(held, [X[0], 0])

@@ -30,6 +30,7 @@ class Targets(NamedTuple):
     named: tuple[tuple[int, str, Any], ...]  # with their defaults
     rest: int | None  # the position of ``*args``
     known: frozenset[str] | None  # the parameters beside ``**kwargs``
+    attributes: tuple[str, ...]  # of the object that a method is one of
 
     def of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[tuple[str, Any]]:
         """The values of a call that are written into, with the names of their parameters."""
@@ -63,7 +64,8 @@ def targets_of(f: Any) -> Targets | None:
         rest = max(code.co_argcount - first, 0)
     if code.co_flags & inspect.CO_VARKEYWORDS and parameters[-1] in names:
         known = frozenset(parameters[code.co_posonlyargcount : count])
-    return Targets(tuple(named), rest, known)
+    own = [name.partition(".")[2] for name in names if "." in name] if first else ()
+    return Targets(tuple(named), rest, known, tuple(own))
 
 
 def _defaults(f: types.FunctionType) -> dict[str, Any]:
@@ -86,7 +88,7 @@ def _parts(value: Any) -> Iterable[Any]:
 
 
 def _recording_copies(
-    f: Any, written: list[tuple[str, Any]], given: list[Any]
+    f: Any, written: list[tuple[str, Any]], given: list[Any], made: dict[int, GradArray]
 ) -> list[tuple[Any, GradArray]]:
     """Each plain array of `written` that `f` knows by no other name, and its recording copy."""
     candidates = {id(value): (name, value) for name, value in written}
@@ -106,8 +108,39 @@ def _recording_copies(
         if any(type(a) is GradArray and leaf_node(a) is not None for a in shared):
             refuse(repr(name))
         if not shared:
-            pairs.append((value, GradArray(value.copy("K"), None)))
+            copy = made.get(id(value))
+            pairs.append((value, GradArray(value.copy("K"), None) if copy is None else copy))
     return pairs
+
+
+class _Attributes:
+    """Buffers that stand in the object that a method is one of, exchanged while it runs."""
+
+    def __init__(self, f: Any, names: tuple[str, ...]) -> None:
+        self.space: Any = getattr(f.__self__, "__dict__", {}) if names else {}
+        held = {name: self.space.get(name) for name in names}
+        self.plain: dict[str, Any] = {name: v for name, v in held.items() if _is_buffer(v)}
+        self.made = {id(v): GradArray(v.copy("K"), None) for v in self.plain.values()}
+
+    def enter(self) -> None:
+        """Put recording copies in place of the plain arrays."""
+        self.space.update({name: self.made[id(v)] for name, v in self.plain.items()})
+
+    def keep(self, pairs: list[tuple[Any, GradArray]]) -> None:
+        """Exchange those alone that are among `pairs`."""
+        wanted = {id(array) for array, _ in pairs}
+        for name, value in self.plain.items():
+            if id(value) not in wanted:
+                self._put_back(name)
+
+    def back(self) -> None:
+        """All as before, except for what the method has set anew."""
+        for name in self.plain:
+            self._put_back(name)
+
+    def _put_back(self, name: str) -> None:
+        if self.space.get(name) is self.made[id(self.plain[name])]:
+            self.space[name] = self.plain[name]
 
 
 def _without_defaults(f: Any) -> tuple[Any, list[Any]]:
@@ -161,19 +194,25 @@ def filling(f: Any, targets: Targets, args: tuple[Any, ...], kwargs: dict[str, A
     """``f(*args, **kwargs)`` with recording copies of the plain arrays that `f` writes into."""
     values = targets.of(args, kwargs)
     written = [(name, part) for name, v in values for part in _parts(v) if _is_buffer(part)]
-    if not written:
+    own = _Attributes(f, targets.attributes)
+    if not (written or own.plain):
         return f(*args, **kwargs)
     entered = {id(value) for _, value in values}
     given: list[Any] = []
     for value in (*args, *kwargs.values()):
         given += _parts(value) if id(value) in entered else (value,)
-    handed = _Handed(_recording_copies(f, written, given))
-    filled = [handed(value) if id(value) in entered else value for value in args]
-    named = {n: handed(v) if id(v) in entered else v for n, v in kwargs.items()}
-    for i, name, default in targets.named:
-        if i >= len(args) and name not in kwargs and (new := handed(default)) is not default:
-            named[name] = new
+    handed = _Handed([])
     try:
+        own.enter()
+        mine = [(f"self.{name}", value) for name, value in own.plain.items()]
+        handed = _Handed(_recording_copies(f, written + mine, given, own.made))
+        own.keep(handed.pairs)
+        filled = [handed(value) if id(value) in entered else value for value in args]
+        named = {n: handed(v) if id(v) in entered else v for n, v in kwargs.items()}
+        for i, name, default in targets.named:
+            if i >= len(args) and name not in kwargs and (new := handed(default)) is not default:
+                named[name] = new
         return f(*filled, **named)
     finally:
+        own.back()
         handed.back()

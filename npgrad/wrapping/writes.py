@@ -55,7 +55,8 @@ class Call(NamedTuple):
 class Writes(NamedTuple):
     """What the code of a function says."""
 
-    parameters: frozenset[str]  # that it writes into itself
+    # That it writes into itself: parameters, and attributes of the first one, "self.buffer".
+    parameters: frozenset[str]
     calls: tuple[Call, ...]
 
 
@@ -64,10 +65,22 @@ class _Reader:
 
     def __init__(self, code: types.CodeType) -> None:
         self.steps = [s for s in dis.get_instructions(code) if _placed(s)]
+        self.first = code.co_varnames[0] if code.co_argcount else ""
         self.constants = code.co_consts
-        self.loads = [(_start(s), _end(s), name) for s in self.steps for name in _loaded(s)]
         self.attributes = [s for s in self.steps if s.opname in ("LOAD_ATTR", "LOAD_METHOD")]
+        self.variables = {_start(s): name for s in self.steps for name in _loaded(s)}
+        self.loads = [self._load(s, name) for s in self.steps for name in _loaded(s)]
         self.globals = {_start(s): s.argval for s in self.steps if s.opname == "LOAD_GLOBAL"}
+
+    def _load(self, step: dis.Instruction, name: str) -> tuple[Place, Place, str]:
+        """A variable with its place; an attribute of the first parameter goes by both names."""
+        start = _start(step)
+        if name == self.first:
+            parts = [s for s in self.attributes if _start(s) == start]
+            if parts:
+                part = min(parts, key=_end)
+                return start, _end(part), f"{name}.{part.argval}"
+        return start, _end(step), name
 
     def begun(self, step: dis.Instruction) -> set[str]:
         """The variable that the expression of `step` begins with."""
@@ -82,7 +95,7 @@ class _Reader:
         begin, end = _start(call), _end(call)
         parts = [s for s in self.attributes if _start(s) == begin and _end(s) < end]
         parts.sort(key=_end)
-        first = self.globals.get(begin) or next(iter(self.begun(call)), "")
+        first = self.globals.get(begin) or self.variables.get(begin, "")
         after = _end(parts[-1]) if parts else (begin[0], begin[1] + len(first))
         return (first, *(s.argval for s in parts)), after
 
@@ -157,7 +170,7 @@ class _Reader:
             if step.opname.startswith("CALL"):
                 name, after = self.callee(step)
                 given = self._arguments(step, after, keywords)
-                if name[0] and any(names for _, names in given):
+                if name[0] and (any(names for _, names in given) or name[0] == self.first):
                     yield Call(name, given)
                 keywords = ()
 
@@ -234,7 +247,7 @@ def read(code: types.CodeType) -> Writes:
             if name not in found:
                 found.add(name)
                 waiting.extend(views.get(name, ()))
-        return frozenset(found & parameters)
+        return frozenset(name for name in found if name in parameters or "." in name)
 
     calls = [
         Call(name, tuple([(key, behind(names)) for key, names in given]))
@@ -246,20 +259,24 @@ def read(code: types.CodeType) -> Writes:
 def written(
     function: types.FunctionType, owner: Any = None, known: dict[Any, frozenset[str]] | None = None
 ) -> frozenset[str]:
-    """The parameters that `function`, a method of the class `owner`, writes into or has written."""
+    """What `function`, a method of the class `owner`, writes into or has written; see `Writes`."""
     known = {} if known is None else known
     code = function.__code__
     if code not in known:
         found = read(code)
         names = known[code] = found.parameters  # what a function says that calls itself
         for call in found.calls if len(known) < MOST else ():
-            if all(given <= names for _, given in call.given):
+            bound = _binds(call.name, code)
+            if not bound and all(given <= names for _, given in call.given):
                 continue
             other = _called(function, owner, call.name)
             theirs = frozenset() if other is None else written(other, owner, known)
             for key, given in call.given if theirs else ():
-                if key is None or _parameter(other, key, _binds(call.name, code)) in theirs:
+                if key is None or _parameter(other, key, bound) in theirs:
                     names |= given
+            if bound and theirs:  # what it writes into of the object that both are methods of
+                own = [name.partition(".")[2] for name in theirs if "." in name]
+                names |= {f"{call.name[0]}.{attribute}" for attribute in own}
         known[code] = names
     return known[code]
 
