@@ -7,6 +7,8 @@ together, each such plane as one line: a tap then reads the line from some offse
 over taps runs along the line without asking where a row ends (what it puts between rows is not
 kept). So vectors are full however narrow the image is.
 
+Depthwise 3x3 filters whose output is as wide as the image go to ``_beside.py``, without a border.
+
 What a processor waits for here is loading and storing. So four filters and three taps (or, where a
 group has a single 3x3 filter, nine taps) share what is loaded. One item is an image and a group;
 results do not depend on how items are spread over threads.
@@ -19,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from npgrad.graph.memory import empty
+from npgrad.kernels import _beside
 from npgrad.kernels._arrays import Array
 from npgrad.kernels._compile import njit
 from npgrad.kernels._threads import spread
@@ -349,6 +352,8 @@ class Lines:
 
 def forward(x: Array, w: Array, geometry: Any, size: Shape) -> Array:
     """The convolution."""
+    if _beside.suits(x.shape, w.shape, geometry, size):
+        return _beside.forward(x, w, geometry, size)
     lines = Lines(size, w.shape, geometry)
     return _run(x, w, lines, lines.frame(geometry.top, geometry.left), geometry.groups, size)
 
@@ -380,6 +385,8 @@ def grad_input(g: Array, w: Array, shape: Shape, geometry: Any) -> Array:
 
 def grad_weight(g: Array, x: Array, shape: Shape, geometry: Any) -> Array:
     """The transpose in w; images are summed in order."""
+    if _beside.suits(x.shape, shape, geometry, g.shape[2:]):
+        return _beside.grad_weight(g, x, shape, geometry)
     groups = geometry.groups
     lines = Lines(g.shape[2:], shape, geometry)
     parts = np.empty((len(g), *shape[:2], shape[2] * shape[3]), g.dtype)
