@@ -143,20 +143,31 @@ def powers_reference(g: Array, x1: Array, x2: Array, y: Array) -> tuple[Array, A
 
 
 @njit()
-def _powers(start, stop, g, x1, x2, y, first, second):  # type: ignore[no-untyped-def]
-    """`second` comes with the logarithm of x1 in it."""
+def _powers(start, stop, g, x1, x2, y, first, second, least, most, wild):  # type: ignore[no-untyped-def]
+    """`second` comes with the logarithm of x1 in it; ``wild[0]`` is set by what is not plain."""
+    odd = 0
     for i in range(start, stop):
         whole = g[i]
         power = y[i]
-        first[i] = power / x1[i] * x2[i] * whole
+        base = x1[i]
+        odd |= not ((base > 0) & (power >= least) & (power <= most))
+        first[i] = power / base * x2[i] * whole
         second[i] = second[i] * power * whole
+    if odd:
+        wild[0] = True
 
 
 def powers(g: Array, x1: Array, x2: Array, y: Array, first: Array, second: Array) -> bool:
-    """See `powers_reference`; the logarithm is NumPy's, which is vectorised."""
-    np.log(x1, out=second)
-    spread(_powers, g.size, 1.6, *(a.reshape(-1) for a in (g, x1, x2, y, first, second)))
-    return True
+    """See `powers_reference`; False where a base is not positive, or a power not normal.
+
+    The logarithm is NumPy's, which is vectorised.
+    """
+    limits, wild = np.finfo(y.dtype), np.zeros(1, np.bool_)
+    with np.errstate(all="ignore"):
+        np.log(x1, out=second)
+    arrays = [a.reshape(-1) for a in (g, x1, x2, y, first, second)]
+    spread(_powers, g.size, 1.6, *arrays, limits.tiny, limits.max, wild)
+    return not wild[0]
 
 
 def divided(g: Array, x1: Array, x2: Array, first: Array, second: Array) -> bool:

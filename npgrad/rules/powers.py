@@ -76,10 +76,7 @@ def power_exponent(g: Any, x1: Any, x2: Any, y: Any) -> Any:
 def powers(g: Any, out: Any, x1: Any, x2: Any, y: Any) -> Any:
     """Both cotangents in one pass, x1**(x2 - 1) as y / x1: where y is normal and x1 positive."""
     kernels = one_pass(g, x1, x2, y, *out)
-    if kernels is None:
-        return False
-    plain = x1.min() > 0 and y.min() >= np.finfo(y.dtype).tiny and y.max() < math.inf
-    return plain and kernels.powers(g, x1, x2, y, *out)
+    return kernels is not None and kernels.powers(g, x1, x2, y, *out)
 
 
 elementwise(np.power, power_base, power_exponent, risky=True, both=powers)

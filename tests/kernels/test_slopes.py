@@ -36,6 +36,7 @@ def into_pair(kernel: Any, *arrays: Any) -> Any:
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_kernels_equal_their_references(dtype: Any) -> None:
     g, x1, x2 = arrays(dtype)
+    plain = g[-1000:], abs(x1[-1000:]) + 1, x2[-1000:]  # a power is refused at special values
     with np.errstate(all="ignore"):
         for made, wanted in (
             (slopes.larger(g, x1, x2), slopes.larger_reference(g, x1, x2)),
@@ -52,8 +53,8 @@ def test_kernels_equal_their_references(dtype: Any) -> None:
                 strict=True,
             ),
             *zip(
-                into_pair(slopes.powers, g, abs(x1) + 1, x2, (abs(x1) + 1) ** x2),
-                slopes.powers_reference(g, abs(x1) + 1, x2, (abs(x1) + 1) ** x2),
+                into_pair(slopes.powers, *plain, plain[1] ** plain[2]),
+                slopes.powers_reference(*plain, plain[1] ** plain[2]),
                 strict=True,
             ),
         ):
@@ -78,6 +79,16 @@ def test_large_arrays_have_the_gradient_of_small_ones(f: Any, dtype: Any) -> Non
     for one, other in zip(made, plain, strict=True):
         assert one.dtype == dtype
         np.testing.assert_allclose(one, other, rtol=2e-6 if dtype is np.float32 else 1e-14)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_what_is_no_plain_power_is_refused_by_the_kernel(dtype: Any) -> None:
+    ones = np.ones(1000, dtype)
+    for base, power in ((0, 1), (-1, 1), (np.nan, 1), (1, 0), (1, np.inf), (1, np.nan), (1, -1)):
+        x1, y, pair = ones.copy(), ones.copy(), (ones.copy(), ones.copy())
+        x1[500], y[500] = base, power
+        assert slopes.powers(ones, x1, ones, y, *pair) is False
+    assert slopes.powers(ones, ones, ones, ones, *pair) is True
 
 
 def test_powers_of_zero_take_the_careful_way() -> None:
