@@ -148,7 +148,7 @@ def erf_reference(x: Array) -> Array:
     near = near + near * _horner(_NEAR, near * near)
     far = np.clip(a, 1, 6)
     far = 1 - np.exp(-far * far) * _horner(_FAR, (far - 3) / (far + 3))
-    return np.copysign(np.where(a > 1, far, near), wide).astype(x.dtype)
+    return np.copysign(np.where(a > 1, far, near), wide).astype(x.dtype.newbyteorder("="))
 
 
 def erf_grad_reference(g: Array, x: Array) -> Array:
@@ -165,7 +165,7 @@ def normal_cdf_reference(x: Array) -> Array:
     e = np.exp(-0.5 * near * near)
     e = e - e * (rest * (1 - rest * (0.5 - rest / 6)))
     tail = e * _horner(_TAIL, (a - 6) / (a + 6)) / (1 + ROOT_TWO * a)
-    return np.where(wide < 0, tail, 1 - tail).astype(x.dtype)
+    return np.where(wide < 0, tail, 1 - tail).astype(x.dtype.newbyteorder("="))
 
 
 def normal_cdf_grad_reference(g: Array, x: Array) -> Array:

@@ -227,3 +227,16 @@ def test_padding_of_max_pool2d_takes_no_share(planes: int) -> None:
     out, pull = npgrad.vjp(lambda x: nn.max_pool2d(x, 2, 2, 1), x)
     np.testing.assert_array_equal(out, x)
     np.testing.assert_array_equal(pull(g)[0], g)
+
+
+@pytest.mark.parametrize("size", [3, 5000])
+@pytest.mark.parametrize("dtype", [">f2", ">f4", ">f8"])
+def test_results_have_the_machines_byte_order(dtype: str, size: int) -> None:
+    x = np.linspace(-2, 2, size).astype(dtype)
+    names = "relu leaky_relu sigmoid silu gelu gelu_erf erf softplus softmax log_softmax"
+    for f in (getattr(nn, name) for name in names.split()):
+        found, wanted = f(x), f(x.astype(x.dtype.newbyteorder("=")))
+        assert found.dtype == wanted.dtype and found.dtype.isnative
+        np.testing.assert_allclose(found, wanted, rtol=4 * np.finfo(found.dtype).eps)
+        slope = npgrad.vjp(f, x)[1](np.ones_like(found))[0]
+        assert slope.dtype == x.dtype  # a gradient is of its input's type, byte order included
