@@ -270,11 +270,13 @@ class Reading:
 
     def _holds_recorded(self) -> bool:
         """Whether a name, a closure or a default means a GradArray."""
-        return (
-            self._always
-            or any(type(get(name)) is GradArray for get, name in self._constants)
-            or any(type(content(cell)) is GradArray for cell, _ in self._cells)
-        )
+        for get, name in self._constants:
+            if type(get(name)) is GradArray:
+                return True
+        for cell, _ in self._cells:
+            if type(content(cell)) is GradArray:
+                return True
+        return self._always
 
 
 def _atom(value: Any) -> bool:
