@@ -122,6 +122,8 @@ def remedy(asked: str) -> str | None:
         return "np.dot(a, x), or a @ x: what a plain array does itself is not seen"
     if "as_strided(" in asked:
         return "np.lib.stride_tricks.sliding_window_view(x, ...), or x[indices]"
+    if "matrix(" in asked and "_matrix(" not in asked:
+        return "arrays of two axes and a @ b, which record; np.matrix and its `*` do not"
     if "_sympy_(" in asked:
         return "sympy.lambdify(symbols, expression), whose function takes x"
     drawn = _DRAW.search(asked)

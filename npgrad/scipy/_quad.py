@@ -67,6 +67,8 @@ def quad(
     -0.25
     """
     args = args if isinstance(args, tuple) else (args,)
+    if not callable(func) and varies([a, b, *args]):
+        raise refuse("integrate.quad", "of a LowLevelCallable: pass the function it was made of")
     if points is not None and varies(points := list(points)):
         return _in_parts(
             func, a, b, points, args=args, full_output=full_output, epsabs=epsabs, epsrel=epsrel,

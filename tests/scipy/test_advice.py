@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 
 import numpy as np
@@ -20,7 +21,7 @@ import scipy.special
 import scipy.stats
 
 import npgrad
-from npgrad.errors import GradientLost
+from npgrad.errors import GradientLost, NoDerivative
 
 A = np.eye(3) * 2 + 0.1
 X = np.ones(3)
@@ -153,3 +154,19 @@ def test_root_finders_that_call_the_function_from_c_say_what_to_write(name, capf
 def test_an_error_of_a_root_finder_stays_its_own():
     with pytest.raises(ValueError, match="different signs"):
         npgrad.grad(lambda c: c * scipy.optimize.brentq(lambda p: p**2 + 1, 0.0, 3.0))(2.0)
+
+
+def test_a_compiled_integrand_is_refused_by_name():
+    def integrand(x, data):
+        return x
+
+    signature = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double, ctypes.c_void_p)
+    compiled = scipy.LowLevelCallable(signature(integrand))
+    with pytest.raises(NoDerivative, match="LowLevelCallable: pass the function"):
+        npgrad.grad(lambda x: scipy.integrate.quad(compiled, 0.0, x)[0])(2.0)
+
+
+@pytest.mark.filterwarnings("ignore:the matrix subclass")
+def test_a_matrix_of_numpys_says_what_records():
+    with pytest.raises(GradientLost, match=r"arrays of two axes and a @ b"):
+        npgrad.grad(lambda x: np.asmatrix(x).sum())(A)
