@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from npgrad.graph.array import GradArray, current
 from npgrad.kernels._arrays import Array
 from npgrad.kernels._compile import njit
+from npgrad.kernels._zeros import plain
 
 __all__ = ["in_range", "normalised", "out_of_range", "statistics"]
 
@@ -49,14 +49,9 @@ def _spread(x: Array, axes: Any, eps: Any, centred: bool) -> tuple[Array, Array]
     return x, np.mean(x * x, axis=axes, keepdims=True) + eps
 
 
-def _plain(x: Array) -> Array:
-    """The numbers of `x`, recorded or not."""
-    return current(x)[0] if type(x) is GradArray else x
-
-
 def _representable(spread: Array, eps: float) -> bool:
     """Whether no square was lost; other libraries are not asked, since that waits for a device."""
-    spread = _plain(spread)
+    spread = plain(spread)
     if type(spread) is not np.ndarray or not spread.size:
         return True
     total = float(np.add.reduce(spread, None))
@@ -68,7 +63,7 @@ def _representable(spread: Array, eps: float) -> bool:
 
 def _unit(x: Array, axes: Any, eps: float) -> Array:
     """The power of two that brings the largest entry over `axes` (and eps) near 1."""
-    largest = np.max(np.abs(_plain(x)), axis=axes, keepdims=True)
+    largest = np.max(np.abs(plain(x)), axis=axes, keepdims=True)
     exponent = np.frexp(np.maximum(largest, max(eps, 0.0) ** 0.5))[1]
     most = np.finfo(largest.dtype).maxexp - 2
     return np.ldexp(np.ones_like(largest), -np.clip(exponent, -most, most))

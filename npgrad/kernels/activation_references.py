@@ -96,7 +96,7 @@ def relu_grad_reference(g: Array, y: Array) -> Array:
 def leaky_relu_reference(x: Array, slope: float) -> Array:
     """``x`` where positive, ``slope x`` elsewhere."""
     y = np.where(x > 0, x, slope * x)
-    return y if x.ndim else y[()]  # a number, as from NumPy's ufuncs
+    return y if np.ndim(x) else y[()]  # a number, as from NumPy's ufuncs
 
 
 def leaky_relu_grad_reference(g: Array, x: Array, slope: float) -> Array:
@@ -142,6 +142,7 @@ def gelu_grad_reference(g: Array, x: Array) -> Array:
 
 def erf_reference(x: Array) -> Array:
     """The error function, to 1.1 ulp of float64."""
+    x = x if hasattr(x, "dtype") else np.float64(x)
     wide = x.astype(np.float64)
     a = np.abs(wide)
     near = np.minimum(a, 1)
@@ -158,6 +159,7 @@ def erf_grad_reference(g: Array, x: Array) -> Array:
 
 def normal_cdf_reference(x: Array) -> Array:
     """Phi(x), in its lower tail to the last digits as well: see ``vector_normal.py``."""
+    x = x if hasattr(x, "dtype") else np.float64(x)
     wide = x.astype(np.float64)
     a = np.minimum(np.abs(wide), 40)
     near = a.astype(np.float32).astype(np.float64)  # its square is exact

@@ -15,6 +15,7 @@ from npgrad.graph.memory import empty
 from npgrad.kernels._arrays import Array, usable
 from npgrad.kernels._compile import njit, wide
 from npgrad.kernels._threads import spread
+from npgrad.kernels._zeros import times, zeros_kept
 from npgrad.kernels.activation_references import (
     GELU_A,
     GELU_B,
@@ -131,7 +132,7 @@ def _sigmoid_grad(start, stop, g, y, out):  # type: ignore[no-untyped-def]
     g, y, out = g[start:stop], y[start:stop], out[start:stop]
     one = y.dtype.type(1)
     for i in range(g.size):
-        out[i] = g[i] * (y[i] * (one - y[i]))
+        out[i] = times(g[i], y[i] * (one - y[i]))
 
 
 @_fast
@@ -151,7 +152,7 @@ def _silu_grad(start, stop, g, x, out):  # type: ignore[no-untyped-def]
     for i in range(g.size):
         v = _bounded(x[i], far)
         s = _sigmoid(v)
-        out[i] = g[i] * (s + v * s * (one - s))
+        out[i] = times(g[i], s + v * s * (one - s))
 
 
 @_fast
@@ -178,7 +179,7 @@ def _gelu_grad(start, stop, g, x, out):  # type: ignore[no-untyped-def]
         v = _bounded(x[i], far)
         z = v * v
         s = _sigmoid(v * (a + b * z))
-        out[i] = g[i] * (s + v * s * (one - s) * (a + b3 * z))
+        out[i] = times(g[i], s + v * s * (one - s) * (a + b3 * z))
 
 
 @_fast
@@ -195,7 +196,7 @@ def _erf_grad(start, stop, g, x, out):  # type: ignore[no-untyped-def]
     g, x, out = g[start:stop], x[start:stop], out[start:stop]
     scale = x.dtype.type(TWO_OVER_ROOT_PI)
     for i in range(g.size):
-        out[i] = g[i] * (scale * _exp(-(x[i] * x[i])))
+        out[i] = times(g[i], scale * _exp(-(x[i] * x[i])))
 
 
 @_fast
@@ -218,7 +219,7 @@ def _gelu_erf_grad(start, stop, g, x, out):  # type: ignore[no-untyped-def]
     wide()
     g, x, out = g[start:stop], x[start:stop], out[start:stop]
     for i in range(g.size):
-        out[i] = g[i] * _gelu_erf_slope(x[i])
+        out[i] = times(g[i], _gelu_erf_slope(x[i]))
 
 
 @_fast
@@ -236,7 +237,7 @@ def _softplus_grad(start, stop, g, x, out):  # type: ignore[no-untyped-def]
     wide()
     g, x, out = g[start:stop], x[start:stop], out[start:stop]
     for i in range(g.size):
-        out[i] = g[i] * _sigmoid(x[i])
+        out[i] = times(g[i], _sigmoid(x[i]))
 
 
 # -- launchers -------------------------------------------------------------------------------------
@@ -283,7 +284,7 @@ def _backward(
 ) -> Array:
     """The cotangent and what was kept in, a cotangent out."""
     if not usable(kept, g) or g.shape != kept.shape:
-        return reference(g, kept, *parameters)
+        return zeros_kept(g, reference(g, kept, *parameters))
     axes = _axes(kept)
     out = _like(kept, axes)
     lines = _line(g, axes), _line(kept, axes), _line(out, axes)

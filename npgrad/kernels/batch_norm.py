@@ -20,6 +20,7 @@ from npgrad.kernels._arrays import Array, chunk_count, usable
 from npgrad.kernels._compile import njit
 from npgrad.kernels._moments import in_range, normalised, out_of_range
 from npgrad.kernels._threads import spread
+from npgrad.kernels._zeros import asked_for
 
 __all__ = [
     "batch_norm",
@@ -54,7 +55,7 @@ def batch_norm_grad_reference(
     g: Array, x: Array, weight: Array, eps: float
 ) -> tuple[Array, Array, Array]:
     """The cotangents of x, weight and bias."""
-    xhat, r = normalised(x, _others(x), eps)
+    xhat, r = asked_for(g, *normalised(x, _others(x), eps), _others(x))
     gx = g - np.mean(g, axis=_others(x), keepdims=True)
     gx = gx - xhat * np.mean(g * xhat, axis=_others(x), keepdims=True)
     gx = _by_channel(weight, x.ndim) * r * gx

@@ -17,6 +17,7 @@ from npgrad.kernels._arrays import Array, chunk_count, usable
 from npgrad.kernels._compile import njit
 from npgrad.kernels._moments import normalised, out_of_range, statistics
 from npgrad.kernels._threads import spread
+from npgrad.kernels._zeros import asked_for
 
 __all__ = [
     "group_norm",
@@ -51,6 +52,7 @@ def group_norm_grad_reference(
 ) -> tuple[Array, Array, Array]:
     """The cotangents of x, weight and bias."""
     xhat, r = _normalised(x, groups, eps)
+    xhat, r = asked_for(np.reshape(g, xhat.shape), xhat, r, -1)
     h = np.reshape(g * _by_channel(weight, x.ndim), xhat.shape)
     gx = h - np.mean(h, axis=-1, keepdims=True)
     gx = r * (gx - xhat * np.mean(h * xhat, axis=-1, keepdims=True))

@@ -18,6 +18,7 @@ from npgrad.kernels._arrays import Array, chunk_count, matrix, usable
 from npgrad.kernels._compile import njit
 from npgrad.kernels._moments import normalised, out_of_range, statistics
 from npgrad.kernels._threads import spread
+from npgrad.kernels._zeros import asked_for
 
 __all__ = [
     "layer_norm",
@@ -36,7 +37,7 @@ def layer_norm_grad_reference(
     g: Array, x: Array, weight: Array, eps: float
 ) -> tuple[Array, Array, Array]:
     """The cotangents of x, weight and bias."""
-    xhat, r = normalised(x, -1, eps)
+    xhat, r = asked_for(g, *normalised(x, -1, eps), -1)
     h = g * weight
     gx = h - np.mean(h, axis=-1, keepdims=True)
     gx = r * (gx - xhat * np.mean(h * xhat, axis=-1, keepdims=True))

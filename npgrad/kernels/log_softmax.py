@@ -8,6 +8,7 @@ from npgrad.graph.memory import empty
 from npgrad.kernels._arrays import Array, matrix, usable
 from npgrad.kernels._compile import njit
 from npgrad.kernels._threads import spread
+from npgrad.kernels._zeros import zeros_kept
 from npgrad.kernels.softmax import largest, of_rows
 from npgrad.kernels.vector_math import exp, exp_negative, log
 
@@ -56,7 +57,7 @@ def log_softmax_reference(x: Array) -> Array:
 
 def log_softmax_grad_reference(g: Array, y: Array) -> Array:
     """The cotangent of x from that of ``y = log_softmax(x)``."""
-    return g - np.exp(y) * np.sum(g, axis=-1, keepdims=True)
+    return zeros_kept(g, g - np.exp(y) * np.sum(g, axis=-1, keepdims=True), -1)
 
 
 @njit(fastmath={"reassoc", "contract", "nsz"})
@@ -104,6 +105,9 @@ def _log_softmax_grad(start, stop, g, y, out):  # type: ignore[no-untyped-def]
         total = yi.dtype.type(0)
         for j in range(n):
             total += gi[j]
+        if total == 0 and not gi.any():
+            row[:] = 0
+            continue
         for j in range(n):
             row[j] = gi[j] - exp_negative(yi[j]) * total
 

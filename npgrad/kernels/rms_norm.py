@@ -17,6 +17,7 @@ from npgrad.kernels._arrays import Array, chunk_count, matrix, usable
 from npgrad.kernels._compile import njit
 from npgrad.kernels._moments import normalised, out_of_range
 from npgrad.kernels._threads import spread
+from npgrad.kernels._zeros import asked_for
 
 __all__ = ["rms_norm", "rms_norm_grad", "rms_norm_grad_reference", "rms_norm_reference"]
 
@@ -28,7 +29,7 @@ def rms_norm_reference(x: Array, weight: Array, eps: float) -> Array:
 
 def rms_norm_grad_reference(g: Array, x: Array, weight: Array, eps: float) -> tuple[Array, Array]:
     """The cotangents of x and weight."""
-    xhat, r = normalised(x, -1, eps, centred=False)
+    xhat, r = asked_for(g, *normalised(x, -1, eps, centred=False), -1)
     h = g * weight
     gx = r * (h - xhat * np.mean(h * xhat, axis=-1, keepdims=True))
     return gx, np.sum(g * xhat, axis=tuple(range(x.ndim - 1)))

@@ -10,6 +10,7 @@ from npgrad.graph.memory import empty
 from npgrad.kernels._arrays import Array, matrix, usable
 from npgrad.kernels._compile import njit
 from npgrad.kernels._threads import spread
+from npgrad.kernels._zeros import zeros_kept
 from npgrad.kernels.vector_math import exp_negative
 
 __all__ = [
@@ -30,7 +31,7 @@ def softmax_reference(x: Array) -> Array:
 
 def softmax_grad_reference(g: Array, y: Array) -> Array:
     """The cotangent of x from that of ``y = softmax(x)``."""
-    return y * (g - np.sum(g * y, axis=-1, keepdims=True))
+    return zeros_kept(g, y * (g - np.sum(g * y, axis=-1, keepdims=True)), -1)
 
 
 @njit(fastmath={"nnan", "nsz"}, forceinline=True)
@@ -69,6 +70,9 @@ def _softmax_grad(start, stop, g, y, out):  # type: ignore[no-untyped-def]
         total = yi.dtype.type(0)
         for j in range(n):
             total += gi[j] * yi[j]
+        if np.isnan(total) and not gi.any():
+            row[:] = 0
+            continue
         for j in range(n):
             row[j] = yi[j] * (gi[j] - total)
 

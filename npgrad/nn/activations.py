@@ -8,6 +8,7 @@ Kinks: the gradient of relu at 0 is 0, of leaky_relu the slope; clamp passes it 
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy as np
 from npgrad.graph.array import GradArray
 from npgrad.kernels import activation_references as formulas
 from npgrad.kernels import activations as kernels
+from npgrad.kernels._zeros import zeros_kept
 from npgrad.nn._declare import as_number, check_real, fused, here, operation, prepared
 from npgrad.table import pointwise, reverse
 
@@ -108,14 +110,24 @@ def _softplus_formula(g: Any, x: Any) -> Any:
     return g * _sigmoid(x)
 
 
+def _asked_for(formula: Any) -> Any:
+    """`formula` for recorded arrays, with cotangents of zero kept zero."""
+
+    def run(g: Any, kept: Any) -> Any:
+        return zeros_kept(g, formula(g, kept))
+
+    run.__signature__ = inspect.signature(formula)  # type: ignore[attr-defined]
+    return run
+
+
 _relu_grad = fused(kernels.relu_grad, formulas.relu_grad_reference)
 _leaky_relu_grad = fused(kernels.leaky_relu_grad, formulas.leaky_relu_grad_reference)
-_sigmoid_grad = fused(kernels.sigmoid_grad, formulas.sigmoid_grad_reference)
-_silu_grad = fused(kernels.silu_grad, _silu_formula)
-_gelu_grad = fused(kernels.gelu_grad, _gelu_formula)
-_erf_grad = fused(kernels.erf_grad, formulas.erf_grad_reference)
-_gelu_erf_grad = fused(kernels.gelu_erf_grad, _gelu_erf_formula)
-_softplus_grad = fused(kernels.softplus_grad, _softplus_formula)
+_sigmoid_grad = fused(kernels.sigmoid_grad, _asked_for(formulas.sigmoid_grad_reference))
+_silu_grad = fused(kernels.silu_grad, _asked_for(_silu_formula))
+_gelu_grad = fused(kernels.gelu_grad, _asked_for(_gelu_formula))
+_erf_grad = fused(kernels.erf_grad, _asked_for(formulas.erf_grad_reference))
+_gelu_erf_grad = fused(kernels.gelu_erf_grad, _asked_for(_gelu_erf_formula))
+_softplus_grad = fused(kernels.softplus_grad, _asked_for(_softplus_formula))
 
 
 def _decide(function: Any, rule: Any) -> None:

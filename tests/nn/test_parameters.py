@@ -157,6 +157,9 @@ def test_weights_are_real_and_nothing_is_masked():
 def test_a_number_gives_a_number():
     for f in (nn.relu, nn.leaky_relu, nn.sigmoid, nn.gelu, nn.gelu_erf, nn.erf, nn.softplus):
         assert type(f(-2.0)) is np.float64
+        h = 1e-6
+        slope = npgrad.grad(f)(-2.0)
+        np.testing.assert_allclose(slope, (f(-2.0 + h) - f(-2.0 - h)) / (2 * h), atol=1e-8)
 
 
 def test_narrow_by_small_integers():

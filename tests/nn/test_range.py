@@ -187,3 +187,57 @@ def test_the_nan_of_a_window_takes_its_cotangent(size: Any, planes: int) -> None
 def test_the_other_name_of_silu_is_in_its_message() -> None:
     with pytest.raises(npgrad.errors.DTypeMismatch, match=r"npgrad\.nn\.swish is a function"):
         nn.swish(np.array([1j]))
+
+
+ROWS = {
+    "softmax": nn.softmax,
+    "log_softmax": nn.log_softmax,
+    "layer_norm": lambda x: nn.layer_norm(x, np.ones(x.shape[-1]), eps=1e-3),
+    "rms_norm": lambda x: nn.rms_norm(x, eps=1e-3),
+    "group_norm": lambda x: nn.group_norm(x, 1, eps=1e-3),
+    "batch_norm": lambda x: np.swapaxes(nn.batch_norm(np.swapaxes(x, 0, 1), eps=1e-3), 0, 1),
+}
+
+
+@pytest.mark.parametrize("off", [False, True], ids=["kernels", "reference"])
+@pytest.mark.parametrize("rows", [3, 900])
+@pytest.mark.parametrize("bad", [NAN, INF, -INF])
+@pytest.mark.parametrize("name", ROWS)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_row_that_is_masked_after_it_was_nan_poisons_nothing(
+    name: str, bad: float, rows: int, off: bool
+) -> None:
+    """The gradient of the other rows is that without it, the row's own is zero, twice over."""
+    rng, f = np.random.default_rng(25), ROWS[name]
+    x, w = rng.normal(size=(rows, 6)), rng.normal(size=(6, 6))
+    hole = np.zeros((rows, 6))
+    hole[1] = bad if name.endswith("softmax") else np.where(np.arange(6) == 2, bad, 0)
+    keep = (np.arange(rows) != 1)[:, None]
+
+    def loss(w: Any) -> Any:
+        return np.sum(np.where(keep, f(x @ w + hole), 0.0) ** 2 * np.arange(6.0))
+
+    def alone(w: Any) -> Any:
+        return np.sum(f(x[keep[:, 0]] @ w) ** 2 * np.arange(6.0))
+
+    with maybe(off):
+        np.testing.assert_allclose(npgrad.grad(loss)(w), npgrad.grad(alone)(w), rtol=1e-9)
+        v = rng.normal(size=w.shape)
+        twice, wanted = (npgrad.hvp(g, w, v) for g in (loss, alone))
+        np.testing.assert_allclose(twice, wanted, rtol=1e-7, atol=1e-9 * np.abs(wanted).max())
+
+
+@pytest.mark.parametrize("size", [3, 6000])
+@pytest.mark.parametrize("name", ["sigmoid", "silu", "gelu", "gelu_erf", "erf", "softplus"])
+def test_activations_keep_a_cotangent_of_zero(name: str, size: int) -> None:
+    x, g = np.full(size, NAN), np.zeros(size)
+    x[0], g[0] = 0.3, 1.0
+    f = getattr(nn, name)
+    slope = npgrad.grad(f)(0.3)
+    found = npgrad.vjp(f, x)[1](g)[0]
+    np.testing.assert_allclose(found, np.where(g, slope, 0), rtol=1e-12)
+    g[1] = 1.0
+    assert np.isnan(npgrad.vjp(f, x)[1](g)[0][1])
+    second = npgrad.grad(lambda x: np.sum(npgrad.vjp(f, x)[1](np.where(x < 1, 1.0, 0.0))[0]))(x)
+    np.testing.assert_allclose(second[0], npgrad.grad(npgrad.grad(f))(0.3), rtol=1e-9)
+    np.testing.assert_array_equal(second[1:], 0)
