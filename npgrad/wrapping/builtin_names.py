@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from npgrad.errors import GradientLost
+from npgrad.for_class import ForClass
 from npgrad.graph import backend, doors
 from npgrad.graph.array import GradArray, storage, unwrap
 from npgrad.graph.handles import missing
@@ -216,34 +217,6 @@ def _withheld() -> frozenset[str]:
     """The attributes of an array or a number that a recorded one has not."""
     found = frozenset((*dir(np.ndarray), *dir(np.float64))) - frozenset(dir(GradArray))
     return found | {"data", "ctypes"}  # which it has while it is a constant
-
-
-class ForClass:
-    """An object that stands for a class: what is derived from it derives from the original.
-
-    No class itself, since a class that has one of these for a base is asked for its subclasses.
-    """
-
-    def __init__(self, original: Any) -> None:
-        self.original = original
-
-    def __instancecheck__(self, instance: Any) -> bool:
-        return isinstance(instance, self.original)
-
-    def __subclasscheck__(self, subclass: type) -> bool:
-        return issubclass(subclass, self.original)
-
-    def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[Any, ...]:
-        return (self.original,)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.original, name)
-
-    def __eq__(self, other: object) -> bool:
-        return other is self or other is self.original
-
-    def __hash__(self) -> int:
-        return hash(self.original)
 
 
 class _Protocol(ForClass):

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from npgrad.errors import NoDerivative
+from npgrad.for_class import ForClass
 from npgrad.graph.array import GradArray, recorded
 from npgrad.graph.modes import WRAPPED
 from npgrad.graph.stacking import has_recorded
 from npgrad.transforms.values import value
-from npgrad.wrapping.builtin_names import ForClass
 from npgrad.wrapping.lists import vector
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as original
 
+from ...for_class import ForClass
 from ...graph.array import GradArray
 from ...graph.modes import WRAPPED
 from .._declare import array_of, is_recorded, plain, quietly, varies
@@ -29,11 +30,11 @@ def _bare(value: Any) -> Any:
     return type(value)(map(_bare, value)) if type(value) in (list, tuple) else value
 
 
-class Kind:
+class Kind(ForClass):
     """A class of sparse matrices: called with recorded values it makes a matrix that records."""
 
     def __init__(self, kind: type) -> None:
-        self.original = kind
+        super().__init__(kind)
         self.__doc__ = kind.__doc__
         self.__name__ = self.__qualname__ = kind.__name__
         self.__module__ = kind.__module__
@@ -49,24 +50,6 @@ class Kind:
             return quietly(make)
         made = _made(self.original, arg1, shape)
         return made if dtype is None else made.astype(dtype)
-
-    def __instancecheck__(self, instance: Any) -> bool:
-        return isinstance(instance, self.original)
-
-    def __subclasscheck__(self, subclass: type) -> bool:
-        return issubclass(subclass, self.original)
-
-    def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[Any, ...]:
-        return (self.original,)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.original, name)
-
-    def __eq__(self, other: object) -> bool:
-        return other is self or other is self.original
-
-    def __hash__(self) -> int:
-        return hash(self.original)
 
     def __repr__(self) -> str:
         return repr(self.original)
