@@ -155,7 +155,10 @@ def test_every_keyword_of_ufuncs(method: str, seen: dict[Any, set[str]]) -> None
 @pytest.mark.parametrize(("name", "keyword"), REFUSED, ids="-".join)
 def test_refused_by_name(name: str, keyword: str) -> None:
     with pytest.raises(npgrad.errors.NoDerivative, match=keyword):
-        npgrad.grad(lambda x: np.sum(REFUSED[name, keyword](x)))(np.array([1.0, 3.0, 2.0]))
+        # wrapped code may ask for writeable windows, which only read
+        npgrad.grad(lambda x: np.sum(REFUSED[name, keyword](x)), wrap=False)(
+            np.array([1.0, 3.0, 2.0])
+        )
 
 
 @pytest.mark.parametrize("keyword", UFUNC_REFUSED)

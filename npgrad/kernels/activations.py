@@ -279,12 +279,16 @@ def _forward(kernel: Any, reference: Any, x: Array, cost: float, *parameters: fl
     return out
 
 
+BOUNDED = (relu_grad_reference, leaky_relu_grad_reference)  # slopes are finite at NaN as well
+
+
 def _backward(
     kernel: Any, reference: Any, g: Array, kept: Array, cost: float, *parameters: float
 ) -> Array:
     """The cotangent and what was kept in, a cotangent out."""
     if not usable(kept, g) or g.shape != kept.shape:
-        return zeros_kept(g, reference(g, kept, *parameters))
+        made = reference(g, kept, *parameters)
+        return made if reference in BOUNDED else zeros_kept(g, made)
     axes = _axes(kept)
     out = _like(kept, axes)
     lines = _line(g, axes), _line(kept, axes), _line(out, axes)
