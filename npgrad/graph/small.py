@@ -8,6 +8,7 @@ It is for the everyday sweep of plain real arrays, and a cotangent of less than 
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -57,14 +58,9 @@ if {parent} is not None:
             value = conform(value, {parent})
         key = {parent}.id
         if value.size < TINY and not (owned and key in owned):
-            have = cotangents.get(key)
-            if have is None:
-                cotangents[key] = value
-            elif {parent}.dtype is HALF:
-                walk.accumulate({parent}, value, False)
-            else:
-                cotangents[key] = have + value
-        else:
+"""
+_GENERAL += textwrap.indent(_PUT.lstrip("\n"), 12 * " ")
+_GENERAL += """        else:
             walk.place({parent}, value, g, node.op, kept)
 """
 

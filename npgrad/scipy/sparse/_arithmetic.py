@@ -41,10 +41,7 @@ class Arithmetic:
     _with: Any
     _of: Any
     sum_duplicates: Any
-
-    def _new(self, kind: type, data: Any, rows: Any, cols: Any, shape: Any) -> Any:
-        """A matrix of the same class."""
-        raise NotImplementedError
+    _new: Any
 
     def _map(self, function: Callable[[Any], Any]) -> Any:
         """A function that is 0 at 0, of each entry."""
